@@ -1,12 +1,12 @@
 // Which columns explain the difference between two populations of a dataset's rows: before and after, two variants, a
 // selection and the rest (Canopy §2.1, §5.4).
 //
-// Three questions are asked of the columns, and their answers ranked together:
+// Three tests are run on the columns, and their results are ranked together:
 //   shift   of a number: do its values differ? Mann–Whitney, effect Cliff's delta
 //   mix     of a category: do its shares differ? χ², effect Cramér's V with the sign of the value whose share moved most
-//   within  of a category's value, when a metric is given: does the metric differ among the rows of that value alone?
-//           Mann–Whitney on the metric. It tells the one page piece, or country, that got slower from those that did not
-// The p-values of all questions together are held to a false-discovery rate by Benjamini and Hochberg. Ranked are
+//   within  of a category's value, when a metric is given: does the metric differ among the rows with that value?
+//           Mann–Whitney on the metric. It separates the page piece, or country, that got slower from the others
+// The p-values of all tests together are held to a false-discovery rate by Benjamini and Hochberg. Ranked are
 // differences by the size of their effect, because with many rows everything is significant.
 //
 // Thread safety: pure.
@@ -35,15 +35,16 @@ struct ColumnDifference {
 };
 
 struct CompareOptions {
-  std::string metric;                 // "": none
-  std::vector<std::string> excluded;  // what the populations were chosen by explains nothing
+  std::string metric;  // "": none
+  // Columns that selected the populations: they explain nothing.
+  std::vector<std::string> excluded;
 };
 
 struct Comparison {
   ColumnDifference metric;  // kShift of the metric itself, when there is one; not in q's family
   std::vector<ColumnDifference>
-      differences;         // all asked, ranked: significant ones first, then by |effect|
-  size_t significant = 0;  // the first so many have q <= kFalseDiscoveryRate
+      differences;         // all tests, ranked: significant ones first, then by |effect|
+  size_t significant = 0;  // the first `significant` differences have q <= kFalseDiscoveryRate
 };
 
 // Both tables have the same columns. trace_id and time_ns name rows and take no part.

@@ -23,18 +23,19 @@ enum class PathCategory : uint8_t {
 std::string_view PathCategoryName(PathCategory category);
 
 struct PathSegment {
-  uint32_t block = kNone;  // whose time this is: of a wait for an edge, the receiver
-  uint32_t edge = kNone;   // the edge whose way from sender to receiver this is, if any
+  uint32_t block = kNone;  // the block that spent this time; for a wait for an edge, the receiver
+  uint32_t edge = kNone;   // the edge that was in transit, from sender to receiver, if any
   PathCategory category = PathCategory::kSelf;
   Nanos start_ns = 0, end_ns = 0;
-  // Siblings that also ended by then and ran parallel to the chosen one: CriticalPath::alternatives[begin, end).
+  // Siblings that had ended by then too and ran in parallel with the chosen one:
+  // CriticalPath::alternatives[begin, end).
   uint32_t alternatives_begin = 0, alternatives_end = 0;
 
   Nanos duration() const { return end_ns - start_ns; }
 };
 
 struct CriticalPath {
-  uint32_t root = kNone;  // the block the walk began in
+  uint32_t root = kNone;  // the block where the walk began
   Nanos start_ns = 0, end_ns = 0;
   // Neighbours differ in block, category or edge.
   std::vector<PathSegment> segments;

@@ -1,6 +1,6 @@
-// What a place of a trace happened before: per block, the earliest instant from which on everything in it comes after
-// that place, and how that is known. Causality flows from a block into its children when they start, from a child
-// that is waited for into its parent when it ends, and along edges.
+// What a place of a trace happened before: for each block, the earliest instant after which everything in the
+// block comes after that place, and how this is known. Causality goes from a block to its children when they
+// start, from a child that is waited for to its parent when the child ends, and along edges.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Reached {
   uint32_t what = kNone;
 };
 
-// One entry a block.
+// One entry per block.
 std::vector<Reached> HappenedBefore(const PathGraph& graph, PathPlace from,
                                     OverlapTolerance overlap);
 

@@ -1,5 +1,6 @@
-// What if some work had been quicker, or slower? Replays a trace with the time of what a selector names scaled by a
-// factor, and says how long the same request would have taken. See docs/concepts/critical-path.md.
+// What if some work had been quicker, or slower? Replays a trace with the times that a selector matches
+// scaled by a factor, and computes how long the request would then have taken. See
+// docs/concepts/critical-path.md.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,10 @@ Result<WhatIf> ParseWhatIf(std::string_view text);
 
 struct WhatIfAnswer {
   int64_t matched = 0;    // spans and edges whose time was scaled
-  Nanos duration_ns = 0;  // from the first place to the second, then
+  Nanos duration_ns = 0;  // from the first place to the second, after the change
 };
 
-// All changes at once. The places and the tolerance are those of FindCriticalPath.
+// Applies all changes at once. The places and the tolerance are those of FindCriticalPath.
 WhatIfAnswer Replay(const Trace& trace, const CriticalPathOptions& options,
                     const std::vector<WhatIf>& changes);
 

@@ -1,6 +1,7 @@
-// Data edges by update-use (INSPECTOR §IV-A): a → b has page p iff a happens before b, a wrote p, b touched p, and no
-// writer of p lies between them. A page's writers before b are, of each thread, one prefix of its writers; so only the
-// last writer of each thread can be a source, and of those only the ones that none of the others follows.
+// Data edges by update-use (INSPECTOR §IV-A): a → b has page p iff a happens before b, a wrote p, b touched
+// p, and no writer of p lies between them. Within each thread, a page's writers before b are a prefix of that
+// thread's writers. So only the last writer of each thread can be a source, and of these only the ones that
+// no other follows.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@ class DataFlow {
            const PageIndex& pages)
       : r_(recording), clocks_(clocks), pages_(pages) {}
 
-  // The writers of the span that `reader` may have what it finds there from: happened before it, and nothing written in
-  // between. Replaces `out`; by position in the replayed order, latest first.
+  // The writers whose data `reader` may find in the span: they happened before it, with no write in between.
+  // Replaces `out`; by position in the replayed order, latest first.
   void LastWriters(const Span& span, recorder::SubId reader,
                    std::vector<recorder::SubId>& out) const;
-  // Those of the end of the run: no writer follows them.
+  // The writers at the end of the run: no writer follows them.
   void FinalWriters(const Span& span, std::vector<recorder::SubId>& out) const;
-  // The writers of the span concurrent with `reader`, as [begin, end) of each other thread's writers, if their times
-  // allow that it saw them: they start before it ends.
+  // The writers of the span concurrent with `reader`, as [begin, end) of each other thread's writersthat
+  // start before it ends, so that it may have seen their data.
   void ConcurrentWriters(const Span& span, recorder::SubId reader,
                          std::vector<recorder::Slice>& out) const;
 
@@ -50,7 +51,7 @@ struct DataEdge {
 
 struct DataEdges {
   std::vector<DataEdge> edges;  // by from, to
-  std::vector<uint32_t> spans;  // of the page index, ascending within an edge; if asked for
+  std::vector<uint32_t> spans;  // of the page index, ascending within an edge; for kList only
 };
 
 enum class EdgePages { kCount, kList };

@@ -1,11 +1,12 @@
-// Where something came from, and what became of it.
+// Where data came from, and where it went.
 //
-// Back: the sub-computations that wrote it and all that reach them by data edges; its sources are the inputs that those
-// read. Memory may also be handed over without any synchronization that was recorded (atomics, spin flags): so it also
-// steps from b to a concurrent a that wrote a page which b touched, if a began before b ended. What is found only by
-// such steps is `unordered`. Forth: the same, the other way round, to the outputs.
+// Back: the sub-computations that wrote the data, and all that reach them by data edges. The sources are the
+// inputs that these read. Threads may also hand over memory without recorded synchronization (atomics, spin
+// flags), so the walk also steps from b to a concurrent a that wrote a page which b touched, if a began
+// before b ended. What only such steps find is `unordered`. Forth: the same in the other direction, to the
+// outputs.
 //
-// Bytes that the program wrote and read back are no source: the way goes on through their writer.
+// Bytes that the program wrote and read back are not a source: the walk continues at their writer.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ struct Lineage {
   std::vector<LineageSub> subs;  // by thread, index
 };
 
-// Where a walk begins: what of the flows of a sub-computation counts is told by `order` (ByteFlow): back, those below;
-// forth, those above.
+// Where a walk begins. `order` (ByteFlow) selects the flows of the sub-computation that count: back, those
+// below it; forth, those above.
 struct LineageRoot {
   recorder::SubId sub = 0;
   uint32_t order = 0;
@@ -50,14 +51,14 @@ class LineageFinder {
   // Both must outlive this.
   LineageFinder(const DataFlow& flow, const ByteFlows& bytes) : flow_(flow), bytes_(bytes) {}
 
-  // The outputs (inputs) of that name that overlap one of the ranges; of no range: all.
+  // The outputs (inputs) of that name that overlap one of the ranges; all of that name if no range is given.
   std::vector<uint32_t> FindOutputs(const std::string& name, const RangeSet& ranges) const;
   std::vector<uint32_t> FindInputs(const std::string& name, const RangeSet& ranges) const;
 
   Lineage OfOutputs(const std::vector<uint32_t>& outputs, Steps steps) const;
   // The state of the page at the end of `at`; kNone: at the end of the run.
   Lineage OfPage(uint64_t page, recorder::SubId at, Steps steps) const;
-  // Of what a sub-computation had read when it ended.
+  // The lineage of everything that a sub-computation had read when it ended.
   Lineage OfSub(recorder::SubId sub, Steps steps) const;
   Lineage FromInputs(const std::vector<uint32_t>& inputs, Steps steps) const;
 

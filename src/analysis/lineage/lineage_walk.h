@@ -1,5 +1,5 @@
-// The two walks of lineage.h: back to sources, forth to sinks. Each runs twice over the same state: first along data
-// edges only, then along unordered steps too; what the second run adds is unordered.
+// The two walks of lineage.h: back to sources and forth to sinks. Each runs twice over the same state: first
+// along data edges only, then along unordered steps too. What the second run adds is marked unordered.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace wf::lineage {
 
-// The next place not yet taken; each is handed out once, however many ranges it lies in.
+// Hands out each place once, however many ranges it lies in.
 class UntakenPlaces {
  public:
   explicit UntakenPlaces(size_t size) : next_(size + 1) {
@@ -30,7 +30,7 @@ class UntakenPlaces {
   std::vector<uint32_t> next_;
 };
 
-// Sources or sinks while they are being gathered.
+// Sources or sinks while they are being collected.
 class EndsFound {
  public:
   explicit EndsFound(const recorder::Recording& recording) : r_(recording) {}
@@ -40,7 +40,7 @@ class EndsFound {
  private:
   struct Bytes {
     RangeSet ordered, unordered;
-    bool has_ordered = false, has_unordered = false;  // ends without bytes count, too
+    bool has_ordered = false, has_unordered = false;  // ends without bytes count too
   };
   const recorder::Recording& r_;
   std::map<std::pair<std::string, recorder::TransferKind>, Bytes> found_;

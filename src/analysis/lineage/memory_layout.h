@@ -1,10 +1,11 @@
-// Where threads and pages should be on a machine whose memory is not equally near to all cores (INSPECTOR §VIII): each
-// page on the node from which it is used most, threads that share pages on one node, as many threads on each node.
+// Where threads and pages should be on a machine whose memory is not equally near to all cores (INSPECTOR
+// §VIII): each page on the node that uses it most, threads that share pages on one node, and the same number
+// of threads on each node.
 //
-// One use is one sub-computation that touches one page; what it costs is the distance between the nodes. The proposal is
-// found by exchanging threads between nodes as long as it gets cheaper, beginning with the order in which threads were
-// created; pages follow from the threads. So it is never worse than first touch or interleaving with threads placed in
-// order, which is what it is compared with.
+// One use is one sub-computation that touches one page; its cost is the distance between the two nodes. The
+// search starts from the order in which threads were created and exchanges threads between nodes while the
+// cost falls; pages follow their threads. So the proposal is never worse than first touch or interleaving
+// with threads placed in order, which it is compared with.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@ struct Distances {
   std::vector<double> between;  // nodes × nodes
   double At(uint32_t from, uint32_t to) const { return between[from * nodes + to]; }
 
-  static Distances Uniform(uint32_t nodes);  // 10 at home, 20 away, as Linux tells it
+  static Distances Uniform(uint32_t nodes);  // 10 at home, 20 away, the values that Linux reports
   // Lines of numbers, as `cat /sys/devices/system/node/node*/distance` prints them. BadInput names the line.
   static Result<Distances> Parse(const std::string& text, uint32_t nodes, const std::string& name);
 };
 
 struct Placement {
   std::vector<uint32_t> threads;  // node of each thread
-  std::vector<uint32_t> rows;     // node of each row of the matrix; of a row's pages alike
+  std::vector<uint32_t> rows;     // node of each row of the matrix, and so of all pages in the row
   bool interleaved = false;       // page p is on node p mod nodes, whatever `rows` says
 };
 
 struct PlacementCost {
-  double remote_share = 0;   // of all uses, those of a page on another node
+  double remote_share = 0;   // share of uses whose page is on another node
   double mean_distance = 0;  // over all uses
 };
 

@@ -1,5 +1,5 @@
-// How two sub-computations stand to each other, and along which control and synchronization edges the one reaches the
-// other: a shortest such way.
+// How two sub-computations are ordered, and a shortest chain of control and synchronization edges from one to
+// the other.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Relation : uint8_t { kSame, kBefore, kAfter, kConcurrent };
 
 Relation RelationOf(const recorder::Clocks& clocks, recorder::SubId a, recorder::SubId b);
 
-// From the earlier to the later, both included; `from` must happen before `to`, or be it.
+// From the earlier to the later, both included; `from` must happen before `to`, or be the same.
 std::vector<recorder::SubId> PathBetween(const recorder::Recording& recording,
                                          const recorder::Clocks& clocks,
                                          const std::vector<SyncEdge>& edges, recorder::SubId from,

@@ -1,5 +1,5 @@
-// Which sub-computations touched which pages, by page. Pages that lie side by side and were touched by the same
-// sub-computations in the same way are one Span, so that an array of a thousand pages costs what one page costs.
+// Which sub-computations touched which pages, by page. Adjacent pages that the same sub-computations touched
+// in the same way form one Span, so that an array of a thousand pages costs what one page costs.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Span {
 
 class PageIndex {
  public:
-  // BadInput for what no machine could hold: a file that says so was made to harm.
+  // BadInput for sizes that no machine could hold: such a file was made to do harm.
   static Result<PageIndex> Build(const recorder::Recording& recording);
 
   const std::vector<Span>& spans() const { return spans_; }
@@ -32,7 +32,7 @@ class PageIndex {
   size_t writers() const { return writers_.size(); }
   // The spans that a run of pages is made of.
   recorder::Slice SpansOf(const recorder::PageRuns& run) const;
-  // The span that holds the page; kNone: nobody touched it.
+  // The span that holds the page; kNone if no sub-computation touched it.
   uint32_t SpanOf(uint64_t page) const;
 
  private:

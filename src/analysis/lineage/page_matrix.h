@@ -1,4 +1,5 @@
-// Who touches which page how often: of each page and thread the numbers of sub-computations that read and write it.
+// How often each thread uses each page: for each page and thread, the numbers of sub-computations that read
+// and write it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,14 @@ namespace wf::lineage {
 
 struct PageUse {
   uint32_t thread = 0;
-  uint32_t reading = 0;  // touching it at all
+  uint32_t reading = 0;  // sub-computations that touch it at all
   uint32_t writing = 0;
 };
 
-// Pages side by side that are used alike.
+// Adjacent pages with the same uses.
 struct PageRow {
   uint64_t first = 0, count = 0;
-  uint32_t first_thread = 0;  // that touched it first
+  uint32_t first_thread = 0;  // the thread that touched it first
   std::vector<PageUse> uses;  // by thread
 };
 

@@ -1,5 +1,5 @@
-// Pages that two threads touched with nothing to order them, at least one of them writing. Page by page: what two
-// threads do in one page may still be apart (false sharing).
+// Pages that two threads touched in no order, with at least one of them writing. The granularity is the page:
+// two threads may use different bytes of one page (false sharing).
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace wf::lineage {
 struct Race {
   uint64_t page = 0;
   recorder::SubId a = 0,
-                  b = 0;  // the earliest pair: least a, then least b; a's thread is the lesser
+                  b = 0;  // the earliest pair: min a, then min b; a's thread has the lower number
   bool a_writes = false, b_writes = false;
-  uint64_t pairs = 0;  // of these two threads in this page
+  uint64_t pairs = 0;  // pairs of these two threads on this page
 };
 
 struct Races {
   std::vector<Race> races;  // by page, then threads
-  bool all = true;          // false: there are more than the bound
+  bool all = true;          // false: there are more races than the limit
 };
 
-// At most `most` of them. Cost: for each page, the accesses times the threads that touch it.
+// Returns at most `most` races. Cost: for each page, its accesses times the threads that touch it.
 Races FindRaces(const recorder::Recording& recording, const recorder::Clocks& clocks,
                 const PageIndex& pages, uint64_t most);
 

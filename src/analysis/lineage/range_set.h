@@ -60,7 +60,7 @@ class RangeSet {
   }
 
  private:
-  std::map<uint64_t, uint64_t> ranges_;  // begin → end; neither overlap nor touch
+  std::map<uint64_t, uint64_t> ranges_;  // begin → end; ranges neither overlap nor touch
 };
 
 }  // namespace wf::lineage

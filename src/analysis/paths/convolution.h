@@ -1,6 +1,6 @@
-// Convolution: causal paths of any system of messages, by the delays after which a node's messages follow those it
-// received (Aguilera et al. §5.2, figure 6). Needs times, senders and receivers, nothing else; calls and returns both
-// are messages. docs/concepts/convolution.md tells how it goes about what the paper leaves open.
+// Convolution: causal paths of any system of messages, by the delays after which a node's messages follow
+// those it received (Aguilera et al. §5.2, figure 6). Needs times, senders and receivers, nothing else; calls
+// and returns both are messages. docs/concepts/convolution.md describes how it fills the gaps of the paper.
 //
 // The result is a forest: one vertex per visit to a node, from each root down. An edge says how many messages took it
 // and after which delays at the node they left; messages that leave a root follow nothing, so they have no delay.
@@ -21,14 +21,14 @@
 namespace wf::paths {
 
 struct ConvolutionOptions {
-  double high = 4;           // N: a spike stands so many deviations above the mean
-  double low = 3;            // S: between two spikes there is a point below so many
-  Nanos quantum_ns = 0;      // μ; 0: chosen from the data
-  Nanos variance_ns = -1;    // v: delays that differ by no more match; -1: as wide as the spike
-  Nanos max_delay_ns = 0;    // the longest delay looked for; 0: chosen from the quantum
-  Nanos skew_window_ns = 0;  // an effect may seem to precede its cause by so much
+  double high = 4;         // N: a spike is at least N deviations above the mean
+  double low = 3;          // S: between two spikes there is a point below S deviations
+  Nanos quantum_ns = 0;    // μ; 0: chosen from the data
+  Nanos variance_ns = -1;  // v: delays that differ by at most this match; -1: as wide as the spike
+  Nanos max_delay_ns = 0;  // the longest delay looked for; 0: chosen from the quantum
+  Nanos skew_window_ns = 0;        // an effect may seem to precede its cause by this much
   std::vector<std::string> roots;  // empty: the nodes that receive no CALL or MSG
-  // Paths of fewer messages than this part of what leaves their root are noise, and of fewer than `least` in any case.
+  // A path is noise if it has fewer messages than this share of what leaves its root, or fewer than `least`.
   double noise = 0.005;
   uint64_t least = 3;
   uint32_t max_depth = 64;  // hops of a path
@@ -54,7 +54,7 @@ struct ConvolutionSuppressed {
   uint64_t derived = 0;      // the same messages follow a later cause on this path
   uint64_t unsupported = 0;  // nothing at the node's earlier visit is followed by it
   uint64_t ghosts = 0;       // the same messages follow another cause more firmly
-  uint64_t short_paths = 0;  // seldom, and ending where most go on
+  uint64_t short_paths = 0;  // rare, and ending where most others go on
   uint64_t deep = 0;         // beyond max_depth
 };
 

@@ -1,9 +1,10 @@
 // Cross-correlation of two message signals (Aguilera et al. §5.2): C(l) = Σ_t cause(t) · effect(t + l).
 //
-// Two methods give the same numbers. Direct: every pair of pulses within the lags adds to its lag; its cost is the
-// number of pairs, whatever the length of the trace. Transform: by FFT over overlapping blocks; its cost is the length
-// of what is not empty, whatever the number of pairs. Results are settled to multiples of 2⁻²⁰, far above the error of
-// either method, so that the choice between them never shows in an answer.
+// Two methods give the same numbers. Direct: every pair of pulses within the lags adds to its lag; its cost
+// is the number of pairs, whatever the length of the trace. Transform: by FFT over overlapping blocks; its
+// cost is the length of the parts that are not empty, whatever the number of pairs. Results are rounded to
+// multiples of 2⁻²⁰, far above the error of either method, so that the choice of method never changes an
+// answer.
 //
 // Thread safety: none; one Correlator per thread.
 #pragma once
@@ -22,7 +23,7 @@ struct Pulse {
 
 // Pulses in order of time, at most one per quantum.
 struct Signal {
-  uint64_t id = 0;  // names the signal to the cache of transforms; equal ids, equal pulses
+  uint64_t id = 0;  // key for the cache of transforms; equal ids mean equal pulses
   std::vector<Pulse> pulses;
 };
 
@@ -50,7 +51,7 @@ class Correlator {
 
   // Element i is the correlation at lag lags.first + i. Valid until the next call.
   std::span<const double> Correlate(const Signal& cause, const Signal& effect);
-  // The signal of this id is not correlated again.
+  // Drops the cached transforms of the signal, which is not correlated again.
   void Forget(uint64_t id);
   const CorrelationCounts& counts() const;
 

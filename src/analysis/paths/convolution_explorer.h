@@ -6,8 +6,8 @@
 
 namespace wf::paths {
 
-// `result` has the quantum and the longest delay; its counts of what was suppressed are added to. `trace` outlives the
-// call.
+// `result` has the quantum and the longest delay; this adds to its counts of suppressed paths. `trace`
+// outlives the call.
 VisitForest Explore(const EdgeTrace& trace, const std::vector<NodeId>& roots,
                     const ConvolutionOptions& options, ConvolutionResult& result);
 

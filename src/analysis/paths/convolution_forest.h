@@ -1,4 +1,4 @@
-// The visits that convolution found, while they are being found and put in order.
+// The visits that convolution found, while they are collected and ordered.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ constexpr uint32_t kNoVisit = UINT32_MAX;
 struct Visit {
   NodeId node = 0;
   uint32_t parent = kNoVisit;
-  uint64_t count = 0;                  // messages that made it; of a root 0
+  uint64_t count = 0;                  // messages that made this visit; 0 for a root
   std::map<int64_t, uint64_t> delays;  // in quanta at the parent → messages
   std::vector<uint32_t> children;
-  std::vector<uint32_t> messages;  // that made it, sorted; until ghosts are removed
+  std::vector<uint32_t> messages;  // of this visit, sorted; kept until ghosts are removed
   double strength =
-      1;  // of the messages before them, the part that these follow more than by chance
+      1;  // share of the preceding messages that these follow more often than by chance
 };
 
 struct VisitForest {
@@ -29,16 +29,17 @@ struct VisitForest {
   uint32_t Add(NodeId node, uint32_t parent);
 };
 
-// A message has one cause. Where messages of others fell into a window by chance, all that follows what the window was
-// taken from seems to follow them too, at another delay: a ghost of the true path beside it. Removes visits most of whose
-// messages made another visit, to which they stand twice as firmly, and all below them. Returns how many.
+// A message has one cause. If messages of other requests fall into a window by chance, everything that
+// follows the window's own messages seems to follow them too, at another delay: a ghost beside the true path.
+// This removes visits most of whose messages made another visit with at least twice the strength, and
+// everything below them. Returns how many it removed.
 uint64_t RemoveGhosts(VisitForest& forest, size_t messages);
 
-// Two visits to a node after the same visit are one: their messages differ in the delay only.
+// Merges two visits to a node after the same visit: their messages differ only in the delay.
 void MergeSiblings(VisitForest& forest);
 
-// Removes visits of fewer than `seldom` messages that end where, coming over the same edge, ten times as many go on:
-// accidents, not paths (Aguilera et al. §5.2.3). Returns how many.
+// Removes visits of fewer than `seldom` messages that end at a node where ten times as many, arriving over
+// the same edge, go on: these are accidents, not paths (Aguilera et al. §5.2.3). Returns how many it removed.
 uint64_t RemoveShortPaths(VisitForest& forest, uint64_t seldom);
 
 // Numbers the visits from the roots down, each before its children, busier children first.

@@ -1,8 +1,9 @@
-// Sightings in time order → messages with the time at either end: what convolution works on.
+// Sightings in time order → messages with the time at either end, the input of convolution.
 //
-// A message is placed at its receiver by when it arrived and at its sender by when it left, each by that node's own
-// clock where its own sighting exists: what convolution measures is the time a node takes, and that is a difference of
-// two times at one node. `_SENT` and `_RCVD` sightings of equal kind, sender, receiver and id become one message.
+// A message is placed at its receiver by when it arrived and at its sender by when it left, each by that
+// node's own clock where it has a sighting: convolution measures how long a node takes, which is a difference
+// of two times at one node. `_SENT` and `_RCVD` sightings of equal kind, sender, receiver and id become one
+// message.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Spikes of a correlation: the delays after which a node's messages follow others (Aguilera et al. §5.2).
 //
-// A spike is a local maximum at least N standard deviations above the mean; between two spikes there is a point less
-// than S deviations above it; of the points of one spike the largest represents it. Deviations tell little where most
-// lags have nothing, so that two coincidences stand high above them: a spike must also be more than chance makes of as
-// many lags (noise, §5.2.3).
+// A spike is a local maximum at least N standard deviations above the mean; between two spikes there is a
+// point less than S deviations above it; of the points of one spike the largest represents it. Where most
+// lags are empty, deviations say little, since two coincidences already exceed them. So a spike must also be
+// higher than chance alone explains for that number of lags (noise, §5.2.3).
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct Spike {
 struct Spikes {
   std::vector<Spike> spikes;  // by lag
   uint64_t negative = 0;      // at negative lags: effects do not precede their causes
-  uint64_t chance = 0;        // points so high that chance makes them
+  uint64_t chance = 0;        // points low enough to be chance
 };
 
-// `correlation[i]` is at lag first_lag + i.
+// `correlation[i]` is the value at lag first_lag + i.
 Spikes FindSpikes(std::span<const double> correlation, int64_t first_lag,
                   const SpikeOptions& options);
 

@@ -24,7 +24,7 @@ struct EdgeTrace {
   bool IsSource(NodeId node) const { return !out[node].empty() && !receives_requests[node]; }
 };
 
-// `nodes`: how many there are.
+// `nodes`: the number of nodes.
 EdgeTrace SplitByEdge(std::vector<PathMessage> messages, size_t nodes);
 
 // The message ids sorted by when they arrived.

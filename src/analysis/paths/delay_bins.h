@@ -1,5 +1,5 @@
-// Delays in bins of equal ratio: log₁.₀₅ of the delay from 1 µs to 2 h (Aguilera et al. §5.1.1.2). What is shorter
-// falls into the first bin, a delay below zero (skewed clocks) too; what is longer into the last.
+// Delays in bins of equal ratio: log₁.₀₅ of the delay from 1 µs to 2 h (Aguilera et al. §5.1.1.2). Shorter
+// delays, negative ones from skewed clocks included, go into the first bin, longer ones into the last.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class DelayBins {
  private:
   DelayBins();
 
-  // 64 cells an octave are narrower than a bin, so a cell holds at most one border between bins.
+  // 64 cells per octave are narrower than a bin, so a cell holds at most one border between bins.
   static constexpr int kCellBits = 6;
 
   std::array<Nanos, kCount> from_;

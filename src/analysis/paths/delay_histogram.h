@@ -17,7 +17,7 @@ class DelayHistogram {
     Nanos from_ns = 0, until_ns = 0;
     uint32_t count = 0;
   };
-  std::vector<Bin> Bins() const;  // those that hold any, the shortest delays first
+  std::vector<Bin> Bins() const;  // bins that are not empty, the shortest delays first
   size_t MemoryBytes() const { return counts_.capacity() * sizeof(uint32_t); }
 
  private:

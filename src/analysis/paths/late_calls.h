@@ -1,9 +1,9 @@
 // Which calls B→C are issued after B has answered the call that caused them (Aguilera et al. §5.3.1 leaves this open).
 //
-// A call that nests in nothing is one of three: caused by a call that is answered already; caused by one whose messages
-// were lost; or B's own doing (a heartbeat). Only the first may be given a parent. For each pair (B, C) this judges from
-// the delays between such calls and the latest calls into B: where there is no cause, delays are spread evenly; where
-// there is, they gather.
+// A call that nests in nothing has one of three origins: a call that was already answered, a call whose
+// messages were lost, or B itself (a heartbeat). Only the first kind may get a parent. For each pair (B, C)
+// this class looks at the delays between such calls and the latest calls into B: without a cause they are
+// spread evenly, with one they cluster.
 //
 // Thread safety: none.
 #pragma once
@@ -20,12 +20,12 @@ namespace wf::paths {
 
 class LateCalls {
  public:
-  // At most so many calls into B are looked at: further back every delay is as likely as any other.
+  // Number of calls into B that are considered: further back every delay is equally likely.
   static constexpr size_t kLatest = 16;
 
   void CountNested(NodeId b, NodeId c, uint64_t calls) { pairs_[Key(b, c)].nested += calls; }
-  // One call that nests in nothing, with the delays from the calls into B it may belong to (none: no such call in
-  // `horizon`). `seen`: how far back they reach.
+  // One call that nests in nothing, with the delays from the calls into B that may have caused it (none: no
+  // such call in `horizon`). `seen`: how far back they reach.
   void CountAlone(NodeId b, NodeId c, std::span<const Nanos> delays, Nanos seen);
   bool Caused(NodeId b, NodeId c) const;
 

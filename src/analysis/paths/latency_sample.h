@@ -1,7 +1,8 @@
 // LatencySample: quantiles of latencies, exact for up to a million of them, within 1% beyond, in bounded memory.
 //
-// Quantile q of n values is the ⌈qn⌉-th smallest. Up to kExact values are kept; then they become counts in bins of 1%,
-// whose middle is at most 0.5% off. Thread safety: none, for Quantile neither.
+// Quantile q of n values is the ⌈qn⌉-th smallest. Up to kExact values are kept; then they become counts in
+// bins of 1%, whose middle is at most 0.5% off. Thread safety: none; Quantile reorders values, so it is not
+// safe either.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Threads and connections as evidence, where they are told. How much they are worth is learnt: on a server with a
+// Threads and connections as evidence, where they are known. Their weight is learnt: on a server with a
 // thread per request the same thread says nearly everything, in an event loop nothing.
 #pragma once
 
@@ -17,14 +17,14 @@ class Evidence {
 
   // By how much the child's thread and connection make this parent likelier than any other: a log ratio.
   double Score(const LinkParent& parent, const LinkChild& child) const;
-  double Most() const;  // no score is greater
+  double Most() const;  // upper bound of all scores
 
  private:
   void LearnThreads(const NodeProblem& problem, const LinkDraws& draws);
   void LearnConnections(const NodeProblem& problem);
 
   double same_thread_ = 0, other_thread_ = 0;
-  // Calls out on a connection after calls in on another, where there was only one parent in question.
+  // Calls out on a connection after calls in on another, where only one parent was possible.
   std::unordered_map<uint64_t, double> together_, from_, to_;
   double all_ = 0;
 };

@@ -1,7 +1,8 @@
 // What each parent may have done: sets of children, with how likely each is under a model.
 //
-// Sets are built up from the earliest child on, so that what a child adds is scored once for all that begin alike. Of each
-// size the likeliest few go on; a set is passed over if it is far less likely than the parent's likeliest.
+// Sets are built from the earliest child on, so that a child's contribution is scored once for all sets with
+// the same beginning. Of each size the likeliest few are extended; a set is skipped if it is far less likely
+// than the parent's likeliest.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class Explanations {
     double gain = 0;  // log likelihood, against that of the same children at random
     uint32_t first = 0, count = 0;
   };
-  // Of a parent: at least one, the likeliest first.
+  // The explanations of a parent: at least one, the likeliest first.
   std::span<const One> Of(uint32_t parent) const {
     return {all_.data() + ends_[parent], ends_[parent + 1] - ends_[parent]};
   }

@@ -1,4 +1,5 @@
-// How a node's parents behave, learnt by turns: from an assignment a model, from the model an assignment.
+// How a node's parents behave, learnt in turns: a model from an assignment, then an assignment from the
+// model.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +13,20 @@ namespace wf::paths {
 
 struct Learnt {
   LinkState state;  // the best assignment found for the problem that was learnt from
-  std::unique_ptr<LinkModel> model;  // under which it is
+  std::unique_ptr<LinkModel> model;  // the model that `state` was found under
   double total = 0;
   bool by_beliefs =
-      false;  // what parents do is few enough calls to weigh all ways; then there is no state
-  // 0, or by which Standing parents of a kind were told apart: where a request comes to a node several times, only the
-  // last of these calls may go on, as where results are joined.
+      false;  // parents make so few calls that all assignments are weighed; then there is no state
+  // 0, or the Standing that splits parents of a kind. Where a request comes to a node several times, only the
+  // last of these calls may go on, for example where results are joined.
   uint8_t apart_by = 0;
 };
 
-// `problem` is left with kinds told apart by `apart_by`.
+// On return the kinds in `problem` are split by `apart_by`.
 Learnt LearnNode(NodeProblem& problem, const Votes& votes);
 
-// Doubles the kinds: parents that have the standing get kinds of their own. Returns how many there are.
+// Splits each kind in two: parents that have the standing get kinds of their own. Returns the number of
+// kinds.
 size_t TellApart(NodeProblem& problem, uint8_t standing);
 
 }  // namespace wf::paths

@@ -1,5 +1,5 @@
-// Which calls parents of one kind make: multisets of callees, by how often they were seen; which of them is called first;
-// and, where each is made after the one before has returned, in which order.
+// Which calls parents of one kind make: multisets of callees, by how often they were seen; which callee is
+// called first; and the order of serial calls, where each is made after the previous one returned.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace wf::paths {
 class Patterns {
  public:
   void Add(const NodeProblem& problem, std::span<const uint32_t> kids);
-  void AddOrder(const NodeProblem& problem, std::span<const uint32_t> kids);  // if it shall count
-  // No Add afterwards. `unseen`: what was not seen counts like that share of what was, if that is more than usual.
+  void AddOrder(const NodeProblem& problem, std::span<const uint32_t> kids);  // if order counts
+  // Call no Add after this. `unseen`: unseen sets get at least this share of the weight of those seen.
   void Finish(double unseen = 0);
   double Score(const NodeProblem& problem, std::span<const uint32_t> kids) const;
-  // What it takes to tell how often each is: half the logarithm of the number of parents.
+  // Description length of the frequencies: half the logarithm of the number of parents for each.
   double Cost() const;
-  // At least the score of anything that begins with these.
+  // Upper bound of the score of anything that begins with these.
   double MostFrom(const NodeProblem& problem, std::span<const uint32_t> kids) const;
 
  private:
@@ -34,22 +34,23 @@ class Patterns {
                  double nothing) const;
 
   struct Seen {
-    double log_share = 0;          // while adding: how often
+    double log_share = 0;          // while adding: the count
     std::vector<uint32_t> counts;  // per child kind
   };
   std::unordered_map<uint64_t, Seen> seen_;
-  // How often: by multiset, by what of it is called first, and, of calls made one after another, by their sequence.
+  // Counts by multiset, by the first callee in it, and, for serial calls, by their sequence.
   std::unordered_map<uint64_t, double> orders_;
-  // For multisets that were not seen as a whole, each callee's number by itself.
+  // For multisets that were not seen as a whole: the count of each callee separately.
   std::vector<std::vector<double>> numbers_;
   double parents_ = 0;
   double unseen_ = 0;
-  double nothing_apart_ = 0;  // no call to anybody, each callee by itself
-  // Per multiset that is part of one seen, the greatest score of those it is part of. Large ones have too many parts.
+  double nothing_apart_ = 0;  // no call at all, each callee separately
+  // For each multiset that is contained in a seen one, the max score of those that contain it. Large
+  // multisets have too many parts.
   std::unordered_map<uint64_t, double> parts_;
   double most_of_large_ = -1e300;
   std::vector<std::vector<double>>
-      most_from_;  // per kind and number: the greatest of that number or more
+      most_from_;  // per kind and count: the max for that count or more
   double most_from_nothing_ = 0;
 };
 

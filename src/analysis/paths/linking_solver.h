@@ -1,11 +1,11 @@
-// A better assignment under a model, by moves: a child goes to another parent, two children change places, two parents
-// change everything from some call on, or two parents that fit badly deal out all they have anew.
+// A better assignment under a model, by moves: a child goes to another parent, two children swap parents, two
+// parents swap everything from some call on, or two parents that fit badly redistribute all their children.
 //
-// Improve takes only moves that raise the likelihood, Shake draws moves by their likelihood. Learning needs the second:
-// what is learnt from the best assignment alone is too sure of itself, because the best one always looks tidier than
-// the true one.
+// Improve takes only moves that raise the likelihood; Shake draws moves by their likelihood. Learning needs
+// Shake: a model learnt from the best assignment alone is overconfident, because the best assignment always
+// looks tidier than the true one.
 //
-// Thread safety: none. The problem and the model are borrowed for the solver's life, the state too.
+// Thread safety: none. The solver borrows the problem, the model and the state for its life.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class LinkSolver {
   void Shake();
   double Total() const;  // log likelihood
 
-  // Probability of each candidate given where all others stand: the chosen one first, the others by falling p.
+  // Probability of each candidate, given the parents of all other children: the chosen one first, the others
+  // by falling p.
   std::vector<Candidate> Weigh(uint32_t child);
 
  private:
@@ -34,7 +35,7 @@ class LinkSolver {
   struct Move {
     MoveKind kind = MoveKind::kStay;
     uint32_t to = kNoParent;
-    uint32_t with = 0;  // the child of `to` that changes places, or from which on
+    uint32_t with = 0;  // the child of `to` that is swapped, or the first child of the swapped tail
     double gain = 0;
   };
 
@@ -57,7 +58,7 @@ class LinkSolver {
   const LinkModel* model_;
   LinkState* state_;
   uint64_t random_;
-  std::vector<double> score_;   // per parent; not kept for those with many kids
+  std::vector<double> score_;   // per parent; not kept for parents with many children
   std::vector<uint8_t> dirty_;  // per child: something near it changed
   Kids from_near_, to_near_, from_, to_, pool_, mine_, theirs_;  // scratch
 };

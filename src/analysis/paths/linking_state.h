@@ -1,4 +1,4 @@
-// Who is whose child, while linking is at work; and two ways to begin.
+// Which child belongs to which parent, while linking runs; and two ways to begin.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LinkState {
   }
 };
 
-// What parents did, as it may have been: to learn from. A parent may occur several times, drawn anew each time.
+// Possible behaviours of parents, to learn from. A parent may occur several times, drawn anew each time.
 class LinkDraws {
  public:
   LinkDraws() = default;
@@ -36,7 +36,7 @@ class LinkDraws {
     return {kids_.data() + ends_[draw], ends_[draw + 1] - ends_[draw]};
   }
 
-  std::vector<double> orphans;      // per child kind: how many are expected to have no parent
+  std::vector<double> orphans;      // per child kind: expected number without a parent
   std::vector<uint32_t> parent_of;  // per child, in one of the draws
 
  private:
@@ -47,17 +47,18 @@ class LinkDraws {
 // Each child goes to the parent that has waited longest, of those that have the fewest calls to that callee.
 LinkState FirstComeFirstServed(const NodeProblem& problem);
 
-// Every pair of a child and a parent in question votes for two delays, from the parent's arrival to the call and from
-// the call's return to the parent's reply; votes for what many pairs agree on count more in the next round. Nothing is
-// known of order, fan-out or of how many calls there should be, so this errs where it is crowded, but not in the same
-// way everywhere, as a fixed rule does.
+// Every possible pair of a child and a parent votes for two delays: from the parent's arrival to the call,
+// and from the call's return to the parent's reply. Votes for delays that many pairs agree on count more in
+// the next round. Order, fan-out and the number of calls are unknown here, so this errs where it is crowded,
+// but not in the same way everywhere, as a fixed rule does.
 class Votes {
  public:
   explicit Votes(const NodeProblem& problem);
   LinkState Begin(const NodeProblem& problem) const;
-  // Takes from each child the candidates that hardly any vote is for, and all but the `most` that have the most. Where all
-  // ways are weighed together, many do no harm: with 42 candidates per call, 16 leave out the true one of up to 17% of the
-  // calls. Where one assignment is changed step by step, it is lost among them.
+  // Removes from each child the candidates with hardly any votes, and all but the `most` with the highest
+  // votes. Where all assignments are weighed together, many candidates do no harm: with 42 candidates per
+  // call, keeping 16 drops the true one of up to 17% of the calls. Where one assignment is changed step by
+  // step, the true one gets lost among many.
   static constexpr size_t kMostWeighed = 64, kMostTried = 16;
   void Prune(NodeProblem& problem, size_t most) const;
 

@@ -1,4 +1,4 @@
-// What sets an event of a parent off, and how long after.
+// What triggers an event of a parent, and how long after the trigger it comes.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@ namespace wf::paths {
 enum class Trigger : uint8_t {
   kArrival,    // of the parent
   kReply,      // of the parent
-  kAnyReturn,  // the latest, of the parent's calls
+  kAnyReturn,  // the latest return of the parent's calls
   kAnySend,
-  kReturnOf,  // the latest, to one callee
+  kReturnOf,  // the latest return from one callee
   kSendOf,
-  kSiblingArrival,  // the latest, of other calls of the same request to this node
+  kSiblingArrival,  // the latest arrival of other calls of the same request at this node
   kSiblingReply,
 };
 
 // An event of a parent to be explained: what came before it.
 struct Moment {
   uint32_t parent = 0;
-  std::span<const uint32_t> kids;  // all of the parent's
-  size_t before = 0;               // of which so many were sent earlier
+  std::span<const uint32_t> kids;  // all children of the parent
+  size_t before = 0;               // how many of them were sent earlier
   Nanos at = 0;
 };
 
-// Delays of like events, a row per event and a column per possible trigger.
+// Delays of similar events: a row per event, a column per possible trigger.
 class TriggerRows {
  public:
   // `frequent`: child kinds that may be triggers of their own.
   TriggerRows(const NodeProblem& problem, std::span<const uint32_t> frequent);
-  // The same without what calls to one callee do to one another.
+  // The same, without the effect that calls to one callee have on each other.
   TriggerRows(const NodeProblem& problem, std::span<const uint32_t> frequent, uint32_t not_by);
   void Add(const NodeProblem& problem, const Moment& moment);
-  void Append(const TriggerRows& other) {  // of the same columns
+  void Append(const TriggerRows& other) {  // with the same columns
     delays_.insert(delays_.end(), other.delays_.begin(), other.delays_.end());
     later_.insert(later_.end(), other.later_.begin(), other.later_.end());
   }
@@ -54,7 +54,8 @@ class TriggerRows {
   std::vector<uint8_t> later_;  // per row: not the first call
 };
 
-// How often one kind of trigger sets off events of one kind, as far as is known, and with which delays (rising).
+// How often one kind of trigger causes events of one kind, as far as is known, and with which delays
+// (rising).
 struct TriggerCause {
   Trigger trigger = Trigger::kArrival;
   uint32_t kind = 0;
@@ -63,30 +64,30 @@ struct TriggerCause {
 
 class TriggerMixture {
  public:
-  // Whether what sets off a parent's first event is told from what sets off later ones.
+  // Whether the triggers of a parent's first event are distinguished from those of later ones.
   enum class Positions : uint8_t { kAlike, kApart };
 
   TriggerMixture() = default;
-  // `broad`: the density, per ns, at positions that no row is of; 0: what is known of the others holds for them.
+  // `broad`: the density, per ns, at positions without rows; 0: the other positions' densities apply.
   TriggerMixture(const TriggerRows& rows, Positions positions, double broad);
-  // A first event can have no other cause than the arrival.
+  // A first event can only be caused by the arrival.
   TriggerMixture(std::span<const TriggerCause> causes, double broad);
   // Density of the event happening when it did, per ns.
   double At(const NodeProblem& problem, const Moment& moment) const;
-  // Adds to `spans` when a call made after all of `kids` may be sent to have at least this density: at all other times it
-  // has less. `spans` may overlap.
+  // Adds to `spans` the times at which a call after all of `kids` has at least this density; at all other
+  // times it has less. `spans` may overlap.
   struct Span {
     double from = 0, to = 0;  // ns
   };
   void Where(const NodeProblem& problem, uint32_t parent, std::span<const uint32_t> kids,
              double least, std::vector<Span>& spans) const;
-  // What the numbers that were learnt cost to tell: half the logarithm of the number of samples each.
+  // Description length of the learnt parameters: half the logarithm of the number of samples for each.
   double Cost() const { return cost_; }
   double Fit() const { return fit_; }  // log likelihood of the rows it was learnt from
 
  private:
-  // What sets off a first call does not set off a later one. Were a return as unlikely to do so as second calls are rare,
-  // these would be counted as rare twice, and learning would lose them.
+  // A first call has other triggers than a later one. If a return had a low weight as a trigger only because
+  // second calls are rare, those calls would be counted as rare twice, and learning would lose them.
   enum Position : uint8_t { kFirst, kLater, kPositions };
   struct Component {
     Trigger trigger = Trigger::kArrival;

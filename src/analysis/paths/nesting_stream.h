@@ -1,8 +1,8 @@
 // Nesting over a sliding window, so that memory does not grow with the trace (Aguilera et al. §8).
 //
-// Calls come as they are paired. When the window is full, the earlier three quarters of the calls in it are decided
-// with what the scoreboard has learnt so far, and paths to which nothing can be added any more leave. A trace that fits
-// into the window is treated as a whole, exactly as NestCalls does. Thread safety: none.
+// Calls arrive as they are paired. When the window is full, the earlier three quarters of its calls are
+// decided with what the scoreboard has learnt so far, and complete paths leave. A trace that fits into the
+// window is treated as a whole, exactly as NestCalls does. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace wf::paths {
 
-// Paths that are whole: the trees of `roots` in `forest`. Valid during the sink's call; the forest may be reordered.
+// Complete paths: the trees of `roots` in `forest`. Valid during the sink's call; the forest may be
+// reordered.
 struct PathBatch {
   std::span<const Call> calls;
   const Decisions& decisions;
@@ -26,20 +27,21 @@ struct PathBatch {
 class NestingStream {
  public:
   using Sink = std::function<void(PathBatch&)>;
-  // A million calls are two million messages, and about 200 MB with what is needed to decide them.
+  // A million calls are two million messages, and about 200 MB, including the data needed to decide them.
   static constexpr size_t kWindow = size_t{1} << 20;
 
   NestingStream(const NestingOptions& options, size_t window, Sink sink);
 
-  void Add(const Call& call);  // with or without a return; those without take no part
+  void Add(const Call& call);  // with or without a return; calls without one are ignored
   void Finish();
 
   const NestingCounts& counts() const { return nesting_.counts(); }
-  // Paths that had to leave, for lack of room, before they were known to be whole.
+  // Paths that left for lack of room before they were known to be complete.
   uint64_t cut_short() const { return cut_short_; }
 
  private:
-  enum class Leave { kWhole, kAnswered, kDecided };  // which paths may go, by rising need of room
+  // Which paths may leave, by rising need of room.
+  enum class Leave { kWhole, kAnswered, kDecided };
 
   void Slide();
   uint64_t Emit(Nanos until, Leave leave);

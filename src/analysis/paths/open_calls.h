@@ -1,9 +1,9 @@
-// OpenCalls: what call_pairing.cc keeps while it waits: calls, and returns that no call is known for, by (caller, callee,
-// id).
+// OpenCalls: the waiting items of call_pairing.cc, by (caller, callee, id): calls, and returns without a
+// known call.
 //
-// Open addressing. The place of a known id is chosen by (caller, id) only, so that calls of one id to several callees
-// stand in one chain: that is how a return from a third node finds the call it answers. Ids that are unknown all look
-// alike, so there the callee is mixed in. Items are numbered, 0 is none; numbers are used again.
+// Open addressing. A known id is placed by (caller, id) only, so that calls of one id to several callees are
+// in one chain, where a return from a third node finds the call it answers. Unknown ids are all equal, so for
+// them the callee is mixed into the hash. Items are numbered from 1 and numbers are reused; 0 is none.
 //
 // Thread safety: none.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace wf::pairing {
 
-// Clocks that one message may be sighted by: the common one, the caller's, the callee's.
+// The clocks that may sight one message: the common one, the caller's, the callee's.
 constexpr int kClocks = 3;
 constexpr int kCommonClock = 0, kCallerClock = 1, kCalleeClock = 2;
 
@@ -29,22 +29,23 @@ struct Item {
   uint64_t id = 0;
   NodeId caller = 0, callee = 0;
   Nanos asked[kClocks] = {}, answered[kClocks] = {};
-  uint8_t request = 0, reply = 0;  // bit k: asked[k], answered[k] is there
-  bool early = false;              // its return came first, by whatever clock
-  bool emitted = false;            // it stays only to know doubles
+  uint8_t request = 0, reply = 0;  // bit k: asked[k], answered[k] is set
+  bool early = false;              // its return came first, by any clock
+  bool emitted = false;            // kept only to recognise duplicates
   bool live = false;
-  bool past_caller = false;  // its return went to the node that had asked the caller
-  NodeId third = kNobody;    // who answered, if not the callee
-  // The call into the caller whose answer by a third node answers this one, too; it may be gone, or not so any more.
+  bool past_caller = false;  // its return went to the node that had called the caller
+  NodeId third = kNobody;    // the node that answered, if not the callee
+  // The call into the caller that was answered by a third node together with this one. It may be gone, or no
+  // longer answered that way.
   ItemNumber passed_on = 0;
   uint32_t passed_on_generation = 0;
-  uint16_t asked_input[kClocks] = {}, answered_input[kClocks] = {};  // where first seen
-  uint32_t generation = 0;  // of the number: it is used again
+  uint16_t asked_input[kClocks] = {}, answered_input[kClocks] = {};  // first seen there
+  uint32_t generation = 0;  // of the number, which is reused
   Place place;
   Nanos created = 0;  // the time of its first sighting
   uint64_t sent_thread = 0, received_thread = 0, conn = 0, path = 0;
-  ItemNumber next = 0, previous = 0;  // of its key, by order of creation
-  ItemNumber younger = 0, older = 0;  // of all calls, by order of creation
+  ItemNumber next = 0, previous = 0;  // within its key, in order of creation
+  ItemNumber younger = 0, older = 0;  // among all calls, in order of creation
 };
 
 struct Key {
@@ -59,7 +60,7 @@ struct Entry {
   Key key;
   ItemNumber first_call = 0, last_call = 0;
   ItemNumber first_return = 0, last_return = 0;  // waiting for a call
-  uint32_t returned = 0;  // calls that wait only for the other end's sightings
+  uint32_t returned = 0;  // calls that only wait for the other end's sightings
   bool used = false;
 };
 
@@ -67,7 +68,7 @@ class OpenCalls {
  public:
   OpenCalls() : entries_(kFirstEntries), items_(1) {}
 
-  // Null when nothing is kept under the key. Valid until the next Insert or Erase.
+  // Null if the key has no entry. Valid until the next Insert or Erase.
   Entry* Find(const Key& key) {
     for (size_t at = Home(key);; at = Next(at)) {
       Entry& entry = entries_[at];
@@ -75,8 +76,8 @@ class OpenCalls {
       if (entry.key == key) return &entry;
     }
   }
-  Entry& Insert(const Key& key);  // that is not there
-  void Erase(const Key& key);     // that is there
+  Entry& Insert(const Key& key);  // the key must be absent
+  void Erase(const Key& key);     // the key must be present
 
   // Every entry of a known id and caller, whatever the callee.
   template <typename F>

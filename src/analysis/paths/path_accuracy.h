@@ -1,4 +1,5 @@
-// How right inferred paths are, where the truth is known (Aguilera et al. §7.5.1; docs/use/paths.md, "Accuracy").
+// How accurate inferred paths are, where the truth is known (Aguilera et al. §7.5.1; docs/use/paths.md,
+// "Accuracy").
 //
 // Truth and findings are rows: a request and the request that caused it. Both become trees; what is compared:
 //   edges      calls given their true parent / calls that have one
@@ -22,12 +23,12 @@ namespace wf::paths {
 
 struct ParentRow {
   Place call;
-  Place parent;           // line 0: none, a root
-  bool unpaired = false;  // takes no part in found paths
+  Place parent;           // line 0: none, it is a root
+  bool unpaired = false;  // left out of the found paths
   bool operator<(const ParentRow& other) const { return call < other.call; }
 };
 
-// Who called whom in a request: what its row stands for.
+// Caller and callee of a request, which a row stands for.
 struct RequestNames {
   Place call;
   NodeId caller = 0, callee = 0;
@@ -43,7 +44,7 @@ struct TopAccuracy {
   uint32_t n = 0;
   double missing = 0;  // share of the true N
   double within_2 = 0,
-         within_6 = 0;  // the same, forgiving counts within 2% and 6% of the found N-th
+         within_6 = 0;  // the same, tolerating counts within 2% and 6% of the found N-th
 };
 
 struct PathAccuracy {

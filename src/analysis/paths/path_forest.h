@@ -1,5 +1,5 @@
-// Calls and their parents → trees: the children of each call in order of time, and hashes by which trees of equal shape
-// and names are told.
+// Calls and their parents → trees: the children of each call in order of time, and hashes by which trees of
+// equal shape and names are recognised.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace wf::paths {
 
 struct PathForest {
-  std::vector<uint32_t> first;  // of each call's children in `kids`; one more than calls
+  std::vector<uint32_t> first;  // start of each call's children in `kids`; size: calls + 1
   std::vector<uint32_t> kids;
-  std::vector<uint32_t> order;  // every call that stands in a tree, parents before their children
+  std::vector<uint32_t> order;  // every call that is in a tree, parents before their children
   std::vector<uint32_t> roots;
 
   std::span<const uint32_t> KidsOf(uint32_t call) const {
@@ -24,8 +24,8 @@ struct PathForest {
   }
 };
 
-// A parent that is no index of a call (kNoParent), or has no return, makes a root; calls without a return, and those
-// whose parent is `undecided`, stand in no tree. Parents must not form a cycle.
+// A call whose parent is not an index of a call (kNoParent), or has no return, is a root; calls without a
+// return, and those whose parent is `undecided`, are in no tree. Parents must not form a cycle.
 PathForest BuildForest(std::span<const Call> calls, std::span<const uint32_t> parents,
                        uint32_t undecided);
 
@@ -41,7 +41,7 @@ class TreeHash {
   uint64_t hash_;
 };
 
-// Of a whole path: its tree and who called its root.
+// The hash of a whole path: its tree and the caller of its root.
 inline uint64_t PathHash(uint64_t client_name, uint64_t root) {
   TreeHash hash(client_name);
   hash.AddChild(root);

@@ -1,13 +1,13 @@
-// Path patterns: paths that agree in names as trees with unordered children, counted together with what each of their
-// nodes took (Aguilera et al. §5.1.1.4).
+// Path patterns: paths that are equal as trees of names with unordered children, counted together with the
+// time that each node took (Aguilera et al. §5.1.1.4).
 //
-// Children of equal subtrees are told apart by the time they were called: the first of one path meets the first of
-// another. Every step inside a node is kept apart: before the first call, between calls, after the last return
-// (figure 2). A step is what of the node's own time no child covers, so steps and covered time add up to the latency;
-// calls that overlap have a step of 0 between them.
+// Children with equal subtrees are matched by the time of their call: the first of one path with the first of
+// another. Every step inside a node is kept separately: before the first call, between calls, after the last
+// return (figure 2). A step is the part of the node's own time that no child covers, so steps and covered
+// time add up to the latency; calls that overlap have a step of 0 between them.
 //
-// Memory: a pattern takes about 100 bytes a node; beyond kMaxPatterns the rarest half is forgotten, and counted. Thread
-// safety: none.
+// Memory: a pattern takes about 100 bytes a node; beyond kMaxPatterns the rarest half is dropped, and
+// counted. Thread safety: none.
 #pragma once
 
 #include <array>
@@ -25,9 +25,9 @@
 
 namespace wf::paths {
 
-__extension__ using WideSum = __int128;  // nanoseconds of a hundred million calls
+__extension__ using WideSum = __int128;  // holds the nanoseconds of a hundred million calls
 
-// sum / count to the nearest whole number.
+// sum / count, rounded to the nearest integer.
 Nanos MeanOf(WideSum sum, uint64_t count);
 Nanos HeldToNanos(WideSum sum);
 
@@ -37,13 +37,13 @@ struct PatternNode {
   uint32_t first_child = 0, children = 0;  // in Pattern::nodes, which is in breadth-first order
   uint32_t first_step = 0;                 // in Pattern::steps; children + 1 of them
   WideSum latency = 0, call_delay = 0;     // sums over the instances
-  // What a call to it takes longer at its caller than at itself: the link, there and back. Only where both ends were
-  // sighted; each difference is by one clock, so skew does not matter.
+  // How much longer a call takes at its caller than at this node: the link, in both directions. Only where
+  // both ends were sighted; each difference is by one clock, so skew does not matter.
   WideSum link = 0;
   uint64_t after_reply = 0;  // instances in which it was called after its parent had replied
 };
 
-// How many instances began when: equal spans of time, each as wide as it must be for all to fit.
+// How many instances began when, in spans of equal width. The width grows until all instances fit.
 struct PatternTimeline {
   static constexpr size_t kSpans = 32;
   std::array<uint32_t, kSpans> counts{};
@@ -55,7 +55,7 @@ struct NodeDistribution {
 };
 
 struct Pattern {
-  uint64_t id = 0;  // of names and shape: the same in every run
+  uint64_t id = 0;  // from names and shape: the same in every run
   NodeId client = 0;
   uint64_t count = 0;
   WideSum total_latency = 0;
@@ -64,7 +64,7 @@ struct Pattern {
   std::vector<WideSum> steps;
   Nanos first_ns = 0, last_ns = 0;  // when the earliest and the latest instance began
   PatternTimeline timeline;
-  std::vector<NodeDistribution> distributions;  // by node; none unless they are kept
+  std::vector<NodeDistribution> distributions;  // by node; empty unless they are kept
 
   const PatternNode& root() const { return nodes.front(); }
   Nanos MeanLatency() const { return MeanOf(total_latency, count); }
@@ -76,22 +76,23 @@ enum class KeepDistributions : uint8_t { kNo, kYes };
 class PatternTable {
  public:
   static constexpr size_t kMaxPatterns = 131'072;
-  // Latencies kept exactly, over all patterns; beyond it the most frequent pattern is the first to be counted in bins.
+  // Max number of exact latencies over all patterns; beyond it the most frequent pattern is the first to move
+  // to bins.
   static constexpr size_t kMaxExactValues = 32'000'000;
 
-  // `names` is borrowed and may grow.
+  // `names` is borrowed, and may grow.
   explicit PatternTable(const StringTable& names, KeepDistributions keep = KeepDistributions::kNo)
       : names_(names), keep_(keep) {}
 
   // The paths of `roots`. Reorders the children in `forest`.
   void Add(std::span<const Call> calls, PathForest& forest, std::span<const uint32_t> roots);
-  // Gives back what only Add needs, of the size of all calls. More may be added.
+  // Frees the memory that only Add needs, which is proportional to all calls. Add may still be called.
   void ReleaseScratch();
   size_t MemoryBytes() const;
 
   const std::deque<Pattern>& patterns() const { return patterns_; }
   uint64_t paths() const { return paths_; }
-  // Rare patterns given up for lack of room, and how many instances they had.
+  // Rare patterns dropped for lack of room, and how many instances they had.
   uint64_t forgotten_patterns() const { return forgotten_patterns_; }
   uint64_t forgotten_paths() const { return forgotten_paths_; }
   // All paths by when they began; latencies are sums.
@@ -100,7 +101,7 @@ class PatternTable {
     WideSum latency = 0;
   };
   const std::array<TimeSpan, PatternTimeline::kSpans>& timeline() const { return timeline_; }
-  // Of all patterns' timelines.
+  // These hold for all patterns' timelines.
   Nanos timeline_start() const { return timeline_start_; }
   Nanos timeline_span() const { return timeline_span_; }
 
@@ -127,7 +128,7 @@ class PatternTable {
   bool timeline_started_ = false;
   std::array<TimeSpan, PatternTimeline::kSpans> timeline_{};
 
-  // Of the calls at hand.
+  // Scratch, for the calls of one Add.
   std::vector<uint64_t> hashes_;
   std::vector<Nanos> steps_;          // of all calls: those of call c begin at forest.first[c] + c
   std::vector<uint8_t> after_reply_;  // by call

@@ -1,4 +1,5 @@
-// What many patterns say together: an order, the rare slow ones, those of one time only, and one graph of all.
+// What many patterns say together: an order, the rare slow ones, those of one period only, and one graph of
+// all.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,16 @@ enum class PatternOrder : uint8_t { kTotalLatency, kCount };
 // The largest first; ties by the other measure, then by id.
 std::vector<const Pattern*> InOrder(const PatternTable& table, PatternOrder order);
 
-// Patterns that are rare among the paths from the same client into the same node (at most 1 in 100) and take at least
-// twice as long as those usually do. By falling time above the usual, of all instances together.
+// Patterns that are rare among the paths from the same client into the same node (at most 1 in 100) and take
+// at least twice as long as usual. By falling time above the usual, of all instances together.
 struct RareSlowPattern {
   const Pattern* pattern = nullptr;
   Nanos usual_ns = 0;  // the median of the paths from that client into that node
-  uint64_t among = 0;  // how many those are
+  uint64_t among = 0;  // how many such paths there are
 };
 std::vector<RareSlowPattern> FindRareSlow(const PatternTable& table);
 
-// A pattern that is frequent (at least 1 path in 100) in one eighth of the time, and hardly met outside it.
+// A pattern that is frequent (at least 1 path in 100) in one eighth of the time, and rare outside it.
 struct PatternPhase {
   Nanos from_ns = 0, until_ns = 0;
   uint64_t count = 0;  // of its instances in that time
@@ -40,17 +41,17 @@ class PatternPhases {
   std::array<uint64_t, PatternTimeline::kSpans> all_{};
 };
 
-// All patterns as one graph: how often a visit of one node calls another (Aguilera et al. §8).
+// All patterns as one graph: how often a visit to one node calls another (Aguilera et al. §8).
 struct MergedNode {
   NodeId node = 0;
   uint64_t visits = 0;
-  WideSum latency = 0, own = 0;  // sums; own: what no child covers
+  WideSum latency = 0, own = 0;  // sums; own: time that no child covers
 };
 struct MergedEdge {
   NodeId from = 0, to = 0;
-  bool starts_path = false;  // from a client to the root of a path: `from` is visited by nobody
+  bool starts_path = false;  // from a client to the root of a path; no call visits `from`
   uint64_t calls = 0;
-  uint64_t visits_calling = 0;  // visits of `from` with at least one call
+  uint64_t visits_calling = 0;  // visits to `from` with at least one call
   double probability =
       0;  // that a visit of `from` calls `to` (of a client: that a path goes there)
   WideSum call_delay = 0;  // sum over the calls
@@ -61,7 +62,7 @@ struct MergedGraph {
 };
 MergedGraph MergePatterns(const PatternTable& table);
 
-// The node of a pattern that adds most: the largest sum of steps. Index in Pattern::nodes.
+// The node of a pattern with the largest sum of steps. Index in Pattern::nodes.
 uint32_t SlowestNode(const Pattern& pattern);
 WideSum OwnTime(const Pattern& pattern, uint32_t node);
 

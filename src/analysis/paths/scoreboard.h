@@ -1,5 +1,6 @@
-// Scoreboard: for each triple (A, B, C), how often C was called by B so long after A had called B (Aguilera et al.
-// §5.1.1.2). A histogram keeps only the range of bins it has used: a gateway may have a hundred thousand callers.
+// Scoreboard: for each triple (A, B, C), how often B called C at a given delay after A had called B (Aguilera
+// et al. §5.1.1.2). A histogram keeps only the range of bins it has used: a gateway may have a hundred
+// thousand callers.
 //
 // Thread safety: none.
 #pragma once
@@ -23,7 +24,7 @@ class WeightedDelays {
     const size_t at = static_cast<size_t>(bin - smooth_first_);
     return at < smooth_.size() ? smooth_[at] : 0;
   }
-  // Convolves with a Gaussian of `bins` bins' deviation into what Smoothed() gives.
+  // Convolves with a Gaussian whose deviation is `bins` bins; Smoothed() returns the result.
   void Smooth(double bins);
   size_t MemoryBytes() const { return (weights_.capacity() + smooth_.capacity()) * sizeof(double); }
 
@@ -49,7 +50,7 @@ class Scoreboard {
   void Grow();
 
   std::vector<Row> rows_;
-  std::vector<WeightedDelays> histograms_;  // beside rows_
+  std::vector<WeightedDelays> histograms_;  // parallel to rows_
   std::vector<uint32_t> slots_;             // open addressing, row + 1; at most half full
 };
 

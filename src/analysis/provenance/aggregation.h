@@ -1,4 +1,4 @@
-// Aggregation: which events of the pruned graph are shown as one (Zeno §5.2).
+// Aggregation: which events of the pruned graph are merged into one vertex (Zeno §5.2).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ struct AggregationInput {
   const std::vector<uint8_t>& waited_for;  // reached by a sequencing step
 };
 
-// By event that is shown: the first event of those it is one with, often itself. Of others: kNoEvent.
+// For each shown event: the first event of the vertex that it is merged into, often itself. For others:
+// kNoEvent.
 std::vector<uint32_t> MergeAlike(const Execution& execution, const AggregationInput& input);
 
 }  // namespace wf::provenance

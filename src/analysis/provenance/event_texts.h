@@ -1,8 +1,8 @@
-// EventTexts: the texts of an execution ↔ small integer codes. Like StringTable, but for a million texts that are nearly
-// all different: a slot keeps a part of the hash beside the code, so that looking up a text that is not there, and
-// growing, touch the slots only; and a text that nobody looks up can be kept without a slot. (StringTable took half
-// of the time of reading a million events.) Code 0 is the empty text.
-// Thread safety: none while texts are added; At and Find may be called from many threads afterwards.
+// EventTexts: the texts of an execution ↔ small integer codes. Like StringTable, but for a million texts that
+// are nearly all different: a slot keeps a part of the hash beside the code, so that growing, and looking up
+// a missing text, touch the slots only. A text that is never looked up can be kept without a slot.
+// (StringTable took half of the time of reading a million events.) Code 0 is the empty text. Thread safety:
+// none while texts are added; At and Find may be called from many threads afterwards.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class EventTexts {
  public:
   EventTexts() : ends_{0, 0}, slots_(64) {}
 
-  // About so many texts will come.
+  // Expects about this many texts.
   void Reserve(size_t texts) {
     size_t slots = slots_.size();
     while (slots * 2 < texts * 3) slots *= 2;
@@ -38,7 +38,7 @@ class EventTexts {
     return code;
   }
 
-  // A code of its own, even if the text is there already; Find does not know it.
+  // Gives the text a new code, even if the text exists already; Find does not return this code.
   uint32_t Keep(std::string_view text) {
     if (text.empty()) return 0;
     bytes_.append(text);

@@ -1,5 +1,5 @@
-// Execution: everything that ran, as far as it is known, ready to be asked about. Columns, one entry an event, in the
-// order of time: start, then end, then as added. Events are told by their index in it.
+// Execution: everything that is known to have run, ready for queries. Columns with one entry per event, in
+// order of time: start, then end, then order of addition. Events are identified by their index.
 //
 // Thread safety: read-only once built.
 #pragma once
@@ -30,11 +30,11 @@ struct Execution {
   std::vector<uint32_t> id, node, tuple, name, rule, peer,
       origin;  // in strings; name: of the tuple, before "("
   std::vector<Nanos> start_ns, end_ns;
-  std::vector<Nanos> ready_ns;   // as told, else as the contract derives it
-  std::vector<bool> ready_told;  // INS, DEL, RCV without it never wait for a resource
+  std::vector<Nanos> ready_ns;   // as reported, else derived as the contract says
+  std::vector<bool> ready_told;  // INS, DEL, RCV without a reported time never wait for a resource
   std::vector<bool> lost_cause;  // a cause is beyond the retention
   std::vector<bool>
-      lost_predecessor;  // there may be one; empty: nobody asked (MarkLostPredecessors)
+      lost_predecessor;  // there may be one; empty: MarkLostPredecessors was not called
   std::vector<uint32_t> causes_begin,
       causes;  // events; of e: causes[causes_begin[e], causes_begin[e + 1])
   std::vector<uint32_t> holds_begin;
@@ -42,9 +42,9 @@ struct Execution {
   std::vector<uint32_t> resource_name;  // in strings
   std::vector<uint32_t> servers;        // of each resource
 
-  // Who holds each server, one after another. A lane is a server that was ever taken; those of resource r begin at
-  // lanes_begin[r]. The occupants of a lane are holds; their events are in the order of time, and each ends before
-  // the next one's since_ns, or with it.
+  // The holders of each server, one after another. A lane is a server that was ever taken; those of resource
+  // r begin at lanes_begin[r]. The occupants of a lane are holds; their events are in order of time, and each
+  // ends no later than the next one's since_ns.
   std::vector<uint32_t> lanes_begin, occupants_begin, occupants;
   std::vector<uint32_t> holder, turn;  // of each hold: its event, its index in occupants
 
@@ -58,7 +58,7 @@ struct Execution {
 };
 constexpr uint32_t kNoEvent = UINT32_MAX;
 
-// Takes events in any order; Finish sorts and checks them.
+// Accepts events in any order; Finish sorts and checks them.
 class ExecutionBuilder {
  public:
   ExecutionBuilder();
@@ -66,9 +66,10 @@ class ExecutionBuilder {
   // `place` names the event in an error ("line 12"); empty: its id alone does.
   Status Add(const ProvenanceEvent& event, std::string_view place = {});
   Status Add(const ResourceServers& servers);
-  // Events that end before it, and causes that are not there, are gone; whoever lost one says so.
+  // Events that end before this time, and unknown causes, count as deleted by retention; events that lost a
+  // cause are marked.
   void RetainFrom(Nanos time);
-  // Refused: duplicate ids, unknown causes, times or causes that cannot be, more occupants than servers.
+  // Rejects duplicate ids, unknown causes, impossible times or causes, and more occupants than servers.
   Result<Execution> Finish();
 
  private:
@@ -76,7 +77,7 @@ class ExecutionBuilder {
   std::unique_ptr<Impl> impl_;
 };
 
-// Marks whoever may have had a predecessor among what ended before the time that was retained from.
+// Marks events that may have had a predecessor among those that ended before `retained_from`.
 void MarkLostPredecessors(Execution& execution, Nanos retained_from);
 
 // JSON lines, as docs/concepts/temporal-provenance.md describes them. `name` is the file's, for errors.

@@ -1,4 +1,4 @@
-// What is known of an execution before it is sorted: one row an event, in the order they came.
+// An execution before it is sorted: one row per event, in the order of arrival.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace wf::provenance {
 
 constexpr Nanos kNotTold = std::numeric_limits<Nanos>::min();
 
-// An event as it is handed over: nothing of it is kept but by copy.
+// An event as it is passed in: what is kept of it is copied.
 struct EventView {
   struct HoldView {
     std::string_view resource;
@@ -25,17 +25,17 @@ struct EventView {
   Nanos start_ns = 0, end_ns = 0, ready_ns = kNotTold;
   std::vector<std::string_view> causes;
   std::vector<HoldView> holds;
-  bool holds_told = false;  // else it holds its node
+  bool holds_told = false;  // false: it holds its node
 };
 
 class ExecutionRows {
  public:
   ExecutionRows();
-  // Refuses what an event alone shows to be wrong. `line`: 0 if it came from no file.
+  // Rejects an event that is wrong in itself. `line`: 0 if it did not come from a file.
   Status Add(const EventView& event, uint32_t line, std::string_view place = {});
   Status Add(std::string_view resource, int64_t servers, std::string_view place);
   void RetainFrom(Nanos time) { retain_from_ = time; }
-  void Reserve(size_t events);  // about so many will come
+  void Reserve(size_t events);  // expects about this many
   Result<Execution> Finish();   // once
 
  private:
@@ -47,26 +47,27 @@ class ExecutionRows {
   uint32_t Code(std::string_view text);
   std::string Where(size_t row) const;  // "line 12, event x"
   std::string Place(std::string_view place, uint32_t line, std::string_view id) const;
-  std::vector<uint32_t> SortedRows() const;  // those retained, in the order of time
+  std::vector<uint32_t> SortedRows() const;  // the retained rows, in order of time
   void MoveColumns(const std::vector<uint32_t>& rows);
   Status LinkCauses(const std::vector<uint32_t>& rows);
   Status TakeReady(const std::vector<uint32_t>& rows);
   void TakeHolds(const std::vector<uint32_t>& rows);
 
-  Execution out_;  // its strings from the start, the rest by Finish
+  Execution out_;  // strings are filled from the start, the rest by Finish
   std::vector<ProvenanceType> type_;
   std::vector<uint32_t> id_, node_, tuple_, name_, rule_, peer_, origin_;
-  std::vector<Nanos> start_, end_, ready_;  // ready_: kNotTold
+  std::vector<Nanos> start_, end_, ready_;  // ready_ may be kNotTold
   std::vector<uint32_t> causes_begin_ = {0}, causes_, holds_begin_ = {0};
   std::vector<RowHold> holds_;
   std::vector<uint32_t> row_of_id_;  // by code; kNoEvent
   std::vector<uint32_t> line_;
-  std::unordered_map<uint32_t, std::string> place_;      // by row, where told
+  std::unordered_map<uint32_t, std::string> place_;      // by row, where given
   std::unordered_map<uint32_t, uint32_t> servers_told_;  // by resource, in strings
   std::optional<Nanos> retain_from_;
 };
 
-// Says which server each hold takes, and who holds each one after another. Refuses more occupants than servers.
+// Assigns a server to each hold, and lists the holders of each server in order. Rejects more occupants than
+// servers.
 Status AssignServers(Execution& execution);
 
 }  // namespace wf::provenance

@@ -1,5 +1,5 @@
-// Explain: where the time between two causally related events went, who made them wait included (Zeno §4, §5).
-// Pure function of the execution; any thread; the same answer every time.
+// Explain: where the time between two causally related events went, including the work that made them wait
+// (Zeno §4, §5). Pure function of the execution; any thread; the same answer every time.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 namespace wf::provenance {
 
 enum class ExplanationView : uint8_t {
-  kRaw,     // everything that could have had a part, zero delays included
-  kPruned,  // causal ancestors of `to` and of what carries delay
-  kMerged,  // the same, alike off-path work as one vertex
+  kRaw,     // everything that could have contributed, zero delays included
+  kPruned,  // causal ancestors of `to` and of events with delay
+  kMerged,  // the same, with similar off-path work as one vertex
 };
 
 // `[NODE/]NAME=Fx`: what if matching events took F times as long.
@@ -43,13 +43,15 @@ struct ExplanationVertex {
   Nanos delay_ns = 0, self_ns = 0;
   bool functional = false;  // a causal ancestor of `to`, or itself
   bool expired =
-      false;  // lost a cause to the retention, or where asked may have lost who was before it
+      false;  // lost a cause to retention, or, where checked, may have lost its predecessor
   std::vector<Interval> intervals, self_intervals;  // of a single event; touching ones joined
-  // Of many requests explained together: its first event also begins a vertex of its own request's path.
+  // When many requests are explained together: its first event also begins a vertex of its own request's
+  // path.
   bool twin = false;
 };
 
-// The order of vertices: start, then end, then the line of the first member. Of single events it is the order of events.
+// The order of vertices: start, then end, then the line of the first member. For single events it is the
+// order of events.
 bool ComesBefore(const ExplanationVertex& a, const ExplanationVertex& b);
 
 enum class ExplanationEdgeKind : uint8_t { kCausal, kSequencing };
@@ -57,7 +59,7 @@ enum class ExplanationEdgeKind : uint8_t { kCausal, kSequencing };
 struct ExplanationEdge {
   uint32_t from = 0, to = 0;  // vertices: cause or predecessor, effect or waiter
   ExplanationEdgeKind kind = ExplanationEdgeKind::kCausal;
-  Nanos delay_ns = 0;  // time whose walk takes it; not told in the raw view
+  Nanos delay_ns = 0;  // time whose walk uses this edge; unset in the raw view
 };
 
 struct ExplanationSizes {
@@ -83,8 +85,8 @@ Result<Explanation> Explain(const Execution& execution, const ExplainOptions& op
 
 enum class ExtractScope : uint8_t {
   kRawGraph,
-  // Also, of resources with several servers, everybody who held them, and what caused these: then each takes the
-  // server it took, and the answer is the same whatever the number of servers.
+  // Also everything that held a resource with several servers, and its causes: then each holder takes the
+  // same server as before, and the answer does not depend on the number of servers.
   kServersAlike,
 };
 

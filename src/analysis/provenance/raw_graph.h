@@ -1,5 +1,5 @@
-// The raw graph: every event that could have had a part in how, and when, another came about (Zeno §A.2, figure 12:
-// CONSTRUCT-GRAPH, RAW-QUERY, PREV-VERTEX).
+// The raw graph: every event that could have contributed to another event, or to its time (Zeno §A.2, figure
+// 12: CONSTRUCT-GRAPH, RAW-QUERY, PREV-VERTEX).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct RawGraph {
   std::vector<std::pair<uint32_t, uint32_t>> sequencing;  // predecessor, waiter; sorted, once each
 };
 
-// The least set with `to`, closed under causes and predecessors.
+// The smallest set with `to` that is closed under causes and predecessors.
 RawGraph BuildRawGraph(const Execution& execution, uint32_t to);
 
 // Causal ancestors of `to`, itself included; by event, up to `to`.

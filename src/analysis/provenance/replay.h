@@ -1,4 +1,4 @@
-// What if some events had been quicker, or slower? Goes through the execution in order with scaled durations.
+// What if some events had been quicker, or slower? Replays the execution in order with scaled durations.
 #pragma once
 
 #include <vector>

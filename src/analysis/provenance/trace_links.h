@@ -1,5 +1,5 @@
-// Links between traces: a span that names one of another trace (a batch and the requests it serves, a message and who
-// sent it) was caused by what that one had done when it began.
+// Links between traces: a span that names one of another trace (a batch and the requests it serves, a message
+// and its sender) was caused by what that one had done by the time it began.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@ namespace wf::provenance {
 
 class TraceLinks {
  public:
-  // `order`: in which the traces are gone through, so that the outcome does not depend on how they came.
+  // `order`: the order in which traces are processed, so that the result does not depend on the order of
+  // input.
   TraceLinks(const std::vector<TraceFrames>& frames, const std::vector<uint32_t>& order);
 
-  // What the timeline of a trace must note for them; it fills in the drafts.
+  // What the timeline of a trace must record for the links; it fills in the drafts.
   TimelineNotes& NotesOf(uint32_t trace) { return notes_[trace]; }
 
-  // Once all timelines are there: effects know their causes.
+  // Call when all timelines are built: adds the causes to the effects.
   void Join(std::vector<Draft>& drafts) const;
 
-  // Links to what began after the span itself, which cannot be causes.
+  // Links to spans that began after the linking span, which cannot be causes.
   int64_t dropped() const { return dropped_; }
 
  private:

@@ -1,6 +1,7 @@
-// Connection pools: a CLIENT span that names one (db.client.connection.pool.name) has a connection from when it sends
-// until it is answered. How long it waited for one is not recorded; it shows when all connections seen in use were in use
-// when the span began, and its request arrived no sooner than the way takes from when one was given back.
+// Connection pools: a CLIENT span that names one (db.client.connection.pool.name) holds a connection from
+// when it sends until it is answered. The wait for a connection is not recorded. It is inferred if all
+// connections ever seen in use were in use when the span began, and its request arrived no sooner than one
+// transit time after a connection was given back.
 #pragma once
 
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace wf::provenance {
 
-// "pool to-storage of compute/1"; nothing if the block names none.
+// "pool to-storage of compute/1"; empty if the block names no pool.
 std::optional<std::string> PoolOf(const Trace& trace, const Block& block);
 
 // Moves `sent` of calls that waited for a connection to when they got it.

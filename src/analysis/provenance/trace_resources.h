@@ -13,10 +13,10 @@ namespace wf::provenance {
 struct HeldResources {
   std::vector<std::string> names;  // DraftHold::resource is an index in it
   std::vector<int64_t> servers;    // of each
-  int64_t dropped = 0;             // holds of work that names more than it could hold
+  int64_t dropped = 0;             // holds of work that names more than it can have held
 };
 
-// Fills the holds of all segments among `drafts`, and says in `assumed` what was taken for granted.
+// Fills the holds of all segments among `drafts`, and records in `assumed` what was assumed.
 HeldResources HoldResources(const std::vector<TraceFrames>& frames,
                             const TraceExecutionOptions& options, std::vector<Draft>& drafts,
                             TraceAssumptions& assumed);

@@ -1,4 +1,4 @@
-// A trace's timeline: its frames → drafts of events with their causes; holds of resources come later.
+// A trace's timeline: its frames → drafts of events with their causes; holds of resources are added later.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace wf::provenance {
 
-// Where an event must begin or end: answered by the index of its draft.
+// Where an event must begin or end; `draft` receives the index of its draft.
 struct TimelinePlace {
   uint32_t block = kNone;
   SpanSide side = SpanSide::kStart;
@@ -17,7 +17,7 @@ struct TimelinePlace {
   uint32_t draft = UINT32_MAX;
 };
 
-// What a block had done by a time: answered by the drafts that something new is then caused by.
+// What a block had done by a time; `drafts` receives the drafts that cause something new at that time.
 struct TimelineTap {
   uint32_t block = kNone;
   Nanos time = 0;

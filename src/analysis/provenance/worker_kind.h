@@ -1,5 +1,6 @@
-// Is a server synchronous (a request keeps its worker while it waits for others) or asynchronous, and how many workers
-// does it have? Told by threads where spans name them, else by who let waiting requests in, else by concurrency.
+// Is a server synchronous (a request keeps its worker while it waits for others) or asynchronous, and how
+// many workers does it have? Decided by threads where spans name them, else by what ended before a waiting
+// request began, else by concurrency.
 #pragma once
 
 #include <string>
@@ -26,7 +27,7 @@ struct WorkerJudgement {
 
 WorkerJudgement JudgeWorkers(const std::vector<WorkerUse>& uses, const WorkerRule* rule);
 
-// How many of the intervals (start, end] hold at once, at most; 0 without any.
+// The max number of intervals (start, end] that overlap at once; 0 if there are none.
 int64_t MostAtOnce(std::vector<std::pair<Nanos, Nanos>> intervals);
 
 }  // namespace wf::provenance
