@@ -1,8 +1,9 @@
-// Blacklist: traces of which no more is stored, because they have too many events or go on for too long (Canopy §4.2).
-// Their later events are counted and dropped before the store sees them. Kept in a file, so that a restart does not let
-// them in again; the list is short, because whoever is on it has sent a million events or for a day.
+// Blacklist: traces that are no longer stored, because they have too many events or last too long (Canopy
+// §4.2). Their later events are counted and dropped before they reach the store. The list is kept in a file,
+// so that a restart does not admit them again; it is short, because a listed trace has sent a million events
+// or lasted for a day.
 //
-// Thread safety: all calls, from any thread. While the list is empty, Filter costs one atomic load a batch.
+// Thread safety: all calls, from any thread. While the list is empty, Filter costs one atomic load per batch.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ class Blacklist {
   Status Add(const TraceKey& key);
   // Removes the rows of listed traces from a batch and returns how many there were.
   int64_t Filter(EventBatch& batch);
-  // For those who look at one event after another, and drop what is listed themselves.
+  // For callers that check one event at a time and drop listed ones themselves.
   bool Lists(const TraceKey& key) const;
   void CountDropped(int64_t events) { dropped_.fetch_add(events, std::memory_order_relaxed); }
 
@@ -34,7 +35,7 @@ class Blacklist {
 
  private:
   explicit Blacklist(std::string path) : path_(std::move(path)) {}
-  // Beyond this the oldest would have to go; nobody has seen a tenth of it.
+  // Beyond this the oldest would have to go; a tenth of it has never been seen.
   static constexpr size_t kMost = 100'000;
 
   const std::string path_;
@@ -44,9 +45,9 @@ class Blacklist {
   std::atomic<int64_t> dropped_{0};
 };
 
-// How long a trace may get, for those who store events without the tailer's cache: import.
+// How long a trace may get, for code that stores events without the tailer's cache: import.
 struct TraceLimits {
-  Blacklist* refused = nullptr;  // borrowed; null: no trace is refused
+  Blacklist* refused = nullptr;  // borrowed; null: no trace is rejected
   int64_t max_events = INT64_MAX;
 };
 

@@ -17,23 +17,24 @@ struct BuiltTrace {
   TraceKey key;
   std::shared_ptr<const EventBatch> events;  // `trace` borrows it
   Trace trace;
-  EarlierRows earlier = EarlierRows::kReplace;  // kNone: surely none, so nobody looks for them
+  EarlierRows earlier = EarlierRows::kReplace;  // kNone: there are none, so none are looked for
   ProgressLedger::Hold hold;
   TracesInProgress::Claim claim;
   Nanos built = 0;  // by the tailer's clock
 };
 
-// Events of one trace as BuildTrace takes them.
+// The events of one trace, as BuildTrace expects them.
 struct TraceRows {
   std::shared_ptr<const EventBatch> events;
   std::vector<uint32_t> rows;
 };
 
-// Brings each trace's rows into one batch: shared where they lie in one already, else copied, all of the group into one
-// new batch, so that names are translated once for each batch they came in and not once for each trace.
+// Brings each trace's rows into one batch. If they are in one batch already it is shared; else the rows of
+// the whole group are copied into one new batch, so that names are translated once per source batch and not
+// once per trace.
 std::vector<TraceRows> GatherRows(const std::vector<CachedTrace>& traces);
 
-// The rows of each trace of a batch that is grouped by trace, as stores give them.
+// The rows of each trace of a batch that is grouped by trace, as stores return it.
 std::vector<TraceRows> SplitByTrace(const std::shared_ptr<const EventBatch>& events);
 
 }  // namespace wf::pipeline

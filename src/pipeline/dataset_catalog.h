@@ -1,6 +1,7 @@
-// DatasetCatalog: the datasets of a tenant: those that come with the program (config/datasets) and those saved in the
-// store, which win over standing ones of the same name; an empty saved text hides a standing one. Loaded as a whole;
-// cheap enough to load again whenever something may have changed. Thread safety: a value.
+// DatasetCatalog: the datasets of a tenant: those that come with the program (config/datasets) and those
+// saved in the store, which override standing ones of the same name; an empty saved text hides a standing
+// one. Loaded as a whole; cheap enough to load again whenever something may have changed. Thread safety: a
+// value.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@
 
 namespace wf::pipeline {
 
-constexpr char kDatasetKind[] = "dataset";  // of documents
-constexpr char kCallsDataset[] = "calls";   // the standing one of service calls
+constexpr char kDatasetKind[] = "dataset";  // kind of the documents
+constexpr char kCallsDataset[] = "calls";   // the standing dataset of service calls
 constexpr char kFeatureKind[] = "feature";  // texts that `use "NAME"` finds
 
 // The standing datasets as YAML, by name.
@@ -25,10 +26,11 @@ class DatasetCatalog {
   const std::vector<DatasetDefinition>& definitions() const { return definitions_; }  // by name
   const DatasetDefinition* Find(const std::string& name) const;
   Result<DatasetDefinition> Get(const std::string& name) const;  // kNotFound with a suggestion
-  // A saved text that is no dataset (any more): name, why. Shown, and its rows stay.
+  // Saved texts that are not (or no longer) valid datasets: name and error. They are reported, and their rows
+  // stay.
   const std::vector<std::pair<std::string, Error>>& faults() const { return faults_; }
 
-  // Errors name the definition's line, with a caret. `file` stands before it.
+  // Errors name the definition's line, with a caret. `file` is printed before the line.
   Result<feature::DatasetPlan> Compile(const DatasetDefinition& definition,
                                        const std::string& file) const;
 
@@ -41,7 +43,7 @@ class DatasetCatalog {
   std::vector<store::Document> features_;
 };
 
-// Deletes and thins old rows of every dataset, each as its definition says. Rows whose definition is gone stay.
+// Deletes and thins old rows of every dataset, as its definition says. Rows without a definition stay.
 Status RetainDatasets(store::Store& store, const std::string& tenant);
 
 }  // namespace wf::pipeline

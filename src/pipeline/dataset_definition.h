@@ -28,19 +28,19 @@ struct DatasetDefinition {
   std::string owner = "default";
   std::string filter, row, columns;
   std::vector<std::string> include;
-  bool table = true;  // rows are kept for questions
+  bool table = true;  // rows are stored for questions
   bool parquet =
       false;  // and written to Parquet files, one an hour, in the store's folder parquet/NAME
   store::RowRetention retention;
 
   std::string source;                                   // the YAML
   bool standing = false;                                // comes with the program
-  int filter_line = 1, row_line = 1, columns_line = 1;  // where the texts begin in it
+  int filter_line = 1, row_line = 1, columns_line = 1;  // where the texts begin in the YAML
 };
 
 constexpr Nanos kDefaultRowAge = 90 * kDay;
 
-// `name` stands in errors: a file's name.
+// `name` is the file's name, for errors.
 Result<DatasetDefinition> ParseDataset(std::string_view yaml, const std::string& name);
 
 // Letters, digits, _ - and dots, at most 100; begins with a letter or _.

@@ -1,4 +1,4 @@
-// Why a trace stands in the delayed queue.
+// Why a trace is in the delayed queue.
 #pragma once
 
 #include <array>
@@ -8,15 +8,16 @@
 
 namespace wf::pipeline {
 
-// A trace is delayed for Canopy's two reasons (§4.2): its events are gone from the cache, or its owner's isolation queue
-// is full. The same queue holds jobs: traces that were not delayed but must be processed again. Each is counted apart.
-// The numbers stand in files; 2 was a trace that began before its tailer, which is of the first kind.
+// A trace is delayed for Canopy's two reasons (§4.2): its events are gone from the cache, or its owner's
+// isolation queue is full. The same queue holds jobs: traces that were not delayed but must be processed
+// again. Each reason is counted separately. The numbers are stored in files; 2 meant a trace that began
+// before its tailer, which is a case of kEventsGone.
 enum class DelayReason : uint8_t {
-  kEventsGone = 0,   // the cache has not all of them, when the trace's time has come
+  kEventsGone = 0,   // the cache lacks some of them when the trace is due
   kQueueFull = 1,    // the owner's isolation queue was full
-  kRecovered = 3,    // job: was being worked on when the process before this one ended
+  kRecovered = 3,    // job: was in progress when the previous process ended
   kWriteFailed = 4,  // job: its rows could not be written
-  kPassedOver = 5,   // job: may have events among those that found the inbox full
+  kPassedOver = 5,   // job: may have events in batches that did not fit into the inbox
 };
 
 struct ReasonFacts {
@@ -44,7 +45,7 @@ class DelayCounts {
   std::array<int64_t, 6> by_reason_{};
 };
 
-// What a file says; what it does not know, a later version wrote, is a job like any.
+// The reason stored in a file. An unknown number was written by a later version and is treated as a job.
 constexpr DelayReason DelayReasonOf(uint8_t stored) {
   if (stored == 2) return DelayReason::kEventsGone;
   return stored <= 5 ? static_cast<DelayReason>(stored) : DelayReason::kRecovered;

@@ -1,4 +1,4 @@
-// DelayedLog: the delayed queue of one machine, on its disk, in the order the traces came.
+// DelayedLog: the delayed queue of one machine, on its disk, in the order of arrival.
 //
 //   FOLDER/NNNNNNNN.wal  a log (store/log_format.h); each record is a group of items
 //   FOLDER/position      "NUMBER ITEMS\n": items popped from the oldest log
@@ -20,7 +20,7 @@ namespace wf::pipeline {
 
 class DelayedLog : public DelayedQueue {
  public:
-  // Makes the folder when missing.
+  // Creates the folder if missing.
   static Result<std::unique_ptr<DelayedLog>> Open(std::string folder);
 
   void Push(DelayedTrace trace, ProgressLedger::Hold hold) override;
@@ -47,7 +47,7 @@ class DelayedLog : public DelayedQueue {
     uint64_t number;
     size_t items;  // not popped
   };
-  std::deque<Log> logs_;  // oldest first; the last may be being written
+  std::deque<Log> logs_;  // oldest first; the last may still be in writing
   std::unique_ptr<store::LogWriter> writer_;
   uint64_t next_number_ = 1;
   std::vector<DelayedTrace> head_;  // items of the oldest log

@@ -1,5 +1,6 @@
-// DelayedNotes: the delayed queue of a tailer that reads from a bus, kept on the bus as notes in the partition of each
-// trace. Whoever reads the partition's pieces next goes on with them: a trace is never processed by two tailers.
+// DelayedNotes: the delayed queue of a tailer that reads from a bus, kept on the bus as notes in the
+// partition of each trace. The next reader of the partition continues with them, so a trace is never
+// processed by two tailers.
 //
 // Thread safety: all calls, from any thread.
 #pragma once
@@ -41,7 +42,7 @@ class DelayedNotes : public DelayedQueue {
   mutable std::mutex mutex_;
   std::vector<DelayedTrace> unsynced_;
   std::vector<ProgressLedger::Hold> holds_;
-  std::deque<Kept> head_;              // read, and not popped
+  std::deque<Kept> head_;              // read but not popped
   std::map<int32_t, int64_t> popped_;  // not yet committed: the last of each partition
   DelayCounts pushed_;
 };

@@ -1,12 +1,14 @@
-// FairQueues: the isolation queues (Canopy §4.2): one short queue per owner, emptied by deficit round robin over the
-// CPU time that the work took, so that an owner with expensive datasets, or too many traces, waits for himself alone.
+// FairQueues: the isolation queues (Canopy §4.2): one short queue per owner, emptied by deficit round robin
+// over the CPU time that the work took, so that an owner with expensive datasets, or too many traces, only
+// delays itself.
 //
-// The cost of an item is known only afterwards. So an owner is served while his account is above zero, what he used is
-// taken off it, and each round adds one quantum: over time, owners who always have work get equal CPU time, whatever
-// their items cost. An account whose queue is empty holds no credit; its debt is repaid round by round.
+// The cost of an item is known only afterwards. So an owner is served while its account is above zero, the
+// CPU time used is subtracted, and each round adds one quantum. Over time, owners that always have work get
+// equal CPU time, whatever their items cost. An account whose queue is empty holds no credit; its debt is
+// repaid round by round.
 //
-// With a rate, an owner's items are handed out at most that fast, and up to a second's worth at once after a pause; who
-// sends more finds his queue full.
+// With a rate, an owner's items leave at most that fast, with a burst of up to one second's worth after a
+// pause; an owner that sends more finds its queue full.
 //
 // Thread safety: all calls, from any thread.
 #pragma once
@@ -39,7 +41,8 @@ struct OwnerLoad {
 template <typename Item>
 class FairQueues {
  public:
-  // Rounds are short beside what people notice and long beside an extraction (about 0.1 ms).
+  // A round is short enough that people do not notice it, and long compared with an extraction (about 0.1
+  // ms).
   static constexpr Nanos kQuantum = 2 * kMilli;
 
   struct Rate {
@@ -53,7 +56,7 @@ class FairQueues {
         interval_(rate.per_second > 0 ? static_cast<Nanos>(1e9 / rate.per_second) : 0),
         clock_(std::move(rate.clock)) {}
 
-  // False when the owner's queue is full: the item is left alone.
+  // False when the owner's queue is full; the item is unchanged.
   [[nodiscard]] bool TryPush(const std::string& owner, Item& item) {
     {
       const std::lock_guard lock(mutex_);
@@ -79,7 +82,7 @@ class FairQueues {
     const std::lock_guard lock(mutex_);
     return TakeLocked();
   }
-  // Waits for one; nothing after Stop, or when `patience` is over.
+  // Waits for an item; empty after Stop, or when `patience` is over.
   std::optional<Taken> Take(Nanos patience) {
     std::unique_lock lock(mutex_);
     const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(patience);
@@ -99,7 +102,7 @@ class FairQueues {
     queue.load.cpu_ns += cpu;
   }
 
-  // For the only owner there is, waiting for room hurts nobody else.
+  // Used when there is only one owner: waiting for room delays no other.
   void WaitForRoom(const std::string& owner, Nanos patience) {
     std::unique_lock lock(mutex_);
     room_.wait_for(lock, std::chrono::nanoseconds(patience),
@@ -135,18 +138,18 @@ class FairQueues {
   struct Queue {
     std::deque<Item> items;
     Nanos account = 0;
-    Nanos due = INT64_MIN;  // when the next item would leave at exactly the rate
+    Nanos due = INT64_MIN;  // when the next item leaves at exactly the rate
     OwnerLoad load;
   };
 
-  // An owner who paused has saved at most a second's items.
+  // After a pause an owner may send at most one second's items at once.
   Nanos AllowedAt(const Queue& queue) const {
     return queue.due == INT64_MIN ? INT64_MIN : queue.due - std::max<Nanos>(0, kSecond - interval_);
   }
   bool HasWork(const Queue& queue, Nanos now) const {
     return !queue.items.empty() && (interval_ == 0 || AllowedAt(queue) <= now);
   }
-  // How long until the rate lets somebody's item go whose turn it is not yet.
+  // How long until the rate allows the next item.
   Nanos UntilAllowed() const {
     if (interval_ == 0 || queued_ == 0) return kHour;
     const Nanos now = clock_();
@@ -183,14 +186,14 @@ class FairQueues {
     }
   }
 
-  // Who has no work, or may not do it yet, repays his debt as others do, and saves nothing.
+  // An owner without work, or held back by the rate, repays its debt like the others and saves no credit.
   void AddQuanta(Queue& queue, Nanos rounds, Nanos now) const {
     queue.account += rounds * kQuantum;
     if (!HasWork(queue, now)) queue.account = std::min<Nanos>(queue.account, 0);
   }
 
-  // When everyone with work is deep in debt, the rounds that would only add quanta are counted instead of walked. False
-  // when nobody has work that he may do.
+  // When every owner with work is deep in debt, skips the rounds that would only add quanta. False when no
+  // owner has work that it may do now.
   bool SkipIdleRounds(Nanos now) {
     Nanos richest = INT64_MIN;
     for (const auto& [owner, queue] : round_)

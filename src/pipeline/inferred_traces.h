@@ -1,9 +1,10 @@
-// Calls and what was inferred of them → spans, marked inferred with their probability, so that waterfall, critical path,
-// datasets and explanations work on black boxes as on instrumented programs.
+// Calls and their inferred parents → spans, marked as inferred with their probability, so that waterfall,
+// critical path, datasets and explanations work on black boxes as on instrumented programs.
 //
-// A path is a root call with all that hangs below it; it becomes one trace. A call becomes a server span at its callee,
-// and for every call but the root's a client span at its caller, so that time between the two ends is the network's and
-// is booked on no service. Ids follow from what was seen: the same messages give the same traces again.
+// A path is a root call with everything below it; it becomes one trace. A call becomes a server span at its
+// callee, and for every call but the root's a client span at its caller, so that the time between the two
+// ends counts as network and belongs to no service. Ids are computed from the messages: the same messages
+// give the same traces again.
 #pragma once
 
 #include <functional>
@@ -18,10 +19,11 @@ namespace wf::pipeline {
 
 struct InferredTraceCounts {
   uint64_t traces = 0, spans = 0;
-  uint64_t unreturned = 0;  // calls without a return: not in a trace
+  uint64_t unreturned = 0;  // calls without a return, which are in no trace
 };
 
-// Takes a batch of at most `max_rows` rows, unless one trace alone has more. An error ends it and is returned.
+// Receives batches of at most `max_rows` rows, unless a single trace has more. An error stops the writing and
+// is returned.
 using InferredSink = std::function<Status(EventBatch&&)>;
 
 // `calls` and `assignments` go together by index; a parent's index may be smaller or greater than its child's.

@@ -1,10 +1,12 @@
-// Tailer: turns stored events into rows of datasets, in near-real time and without getting in anyone's way (Canopy §4.2,
-// figure 7): fetch → trigger → build → extract → shed. pipeline.cc reads in that order.
+// Tailer: turns stored events into rows of datasets, in near-real time, without slowing down receiving or
+// other owners (Canopy §4.2, figure 7): fetch → trigger → build → extract → shed. pipeline.cc reads in that
+// order.
 //
-// Events come when they are durable (Take), are cached by trace, and built when a trigger's timeout is over; each
-// owner's datasets are extracted from a short queue of his own, by fair shares of CPU time; rows are gathered and
-// written. What cannot be done in time goes to a persistent queue and is done later from the store. Nothing is lost by
-// kill -9: the watermark tells from which receipt on events must be looked through again.
+// Events arrive when they are durable (Take), are cached by trace, and a trace is built when a trigger's
+// timeout is over. Each owner's datasets are extracted from the owner's short queue, by fair shares of CPU
+// time; rows are collected and written. Traces that cannot be processed in time go to a persistent queue and
+// are processed later from the store. kill -9 loses nothing: the watermark says from which time of receipt on
+// events must be checked again.
 //
 // Thread safety: all calls, from any thread.
 #pragma once
@@ -37,20 +39,21 @@ namespace wf::pipeline {
 
 struct TailerOptions {
   CacheOptions cache;
-  size_t isolation_queue = 256;  // traces an owner may have waiting
-  double owner_rate = 0;         // traces a second extracted for an owner; 0: as many as can be
+  size_t isolation_queue = 256;  // max traces waiting per owner
+  double owner_rate = 0;         // max traces per second extracted per owner; 0: no limit
   int builders = 1, extractors = 1;
-  size_t inbox_bytes = 64u << 20;  // of batches that wait to be fetched
+  size_t inbox_bytes = 64u << 20;  // max bytes of batches waiting to be fetched
   // kNone: no threads; Step does the work (the command line, and tests with a clock of their own).
   enum class Threads : uint8_t { kOwn, kNone } threads = Threads::kOwn;
   std::function<Nanos()> clock = MonotonicNow;
-  // Who keeps down what is processed: the tailer, by receipt, in its folder; or the caller, by the holds he gives.
+  // Where progress is recorded: by the tailer, by time of receipt, in its folder; or by the caller, through
+  // the holds it passes.
   enum class Progress : uint8_t { kOwn, kCallers } progress = Progress::kOwn;
 };
 
 class Tailer {
  public:
-  // Borrowed for the tailer's life. `folder`: where the delayed queue lies; made when missing.
+  // Borrowed for the tailer's life. `folder`: of the delayed queue; created if missing.
   struct Surroundings {
     store::Store& store;
     DatasetSource& datasets;
@@ -61,33 +64,33 @@ class Tailer {
   static Result<std::unique_ptr<Tailer>> Start(const Surroundings& surroundings,
                                                TailerOptions options);
   ~Tailer();    // stops
-  void Stop();  // writes what was extracted; what waits is found again by the next start
-  // Stops, and writes nothing from when it returns on: the traces are another's now.
+  void Stop();  // writes extracted rows; the next start finds what was still waiting
+  // Stops, and writes nothing once it has returned: another tailer has the traces now.
   void Abandon();
 
-  // A batch that has become durable. Quick: called by the store's log thread.
+  // Accepts a batch that has become durable. Fast, because the store's log thread calls it.
   void Take(const std::shared_ptr<const EventBatch>& durable);
-  // The same of a batch whose hold the caller keeps, and who sees to it that not too many wait (waiting_bytes).
+  // The same for a caller that keeps the hold of the batch, and limits how many wait (waiting_bytes).
   void Take(const std::shared_ptr<const EventBatch>& durable, ProgressLedger::Hold hold,
             TracePast past);
-  size_t waiting_bytes() const;  // of batches taken and not yet fetched
-  // Removes rows of traces that are refused, before they are stored; how many there were.
+  size_t waiting_bytes() const;  // of batches accepted but not yet fetched
+  // Removes rows of blacklisted traces before they are stored; returns how many there were.
   int64_t DropRefused(EventBatch& batch) { return blacklist_->Filter(batch); }
-  // The same for import, which counts itself. Borrowed from the tailer.
+  // The same for import, which does its own counting. Borrowed from the tailer.
   TraceLimits Limits() { return {blacklist_.get(), options_.cache.max_events_per_trace}; }
 
-  // Processes these traces at once, from the store: their rows can be queried when it returns. `dataset`: only this one
-  // (for ad-hoc jobs over old traces); empty: all.
+  // Processes these traces at once, from the store: their rows can be queried when this returns. `dataset`:
+  // only this one (for ad-hoc jobs over old traces); empty: all.
   Status ProcessNow(const std::string& tenant, const std::vector<TraceId>& ids,
                     const std::string& dataset = {});
 
-  // While somebody else writes rows of stored traces (a backfill): every trace that is cached by the time the result is
-  // let go may have rows, and has them replaced.
+  // For the time in which other code writes rows of stored traces (a backfill): every trace that is cached
+  // before the result is released may have rows, and gets them replaced.
   std::shared_ptr<void> ExpectEarlierRows();
 
   TailerStatus ReadStatus() const;  // tailer_report.cc
 
-  // One round of every stage; false when there was nothing to do. For Threads::kNone.
+  // Runs one round of every stage; false if there was nothing to do. For Threads::kNone.
   bool Step();
 
  private:
@@ -98,7 +101,7 @@ class Tailer {
     size_t bytes = 0;
     TracePast past = TracePast::kPassedHere;
   };
-  // A span of receipt in which events were not seen by the cache.
+  // A period of receipt whose events the cache did not see.
   struct Unseen {
     Nanos from = 0, until = 0;
     DelayReason job = DelayReason::kRecovered;
@@ -115,7 +118,7 @@ class Tailer {
   Tailer(const Surroundings& surroundings, TailerOptions options, Nanos started);
   Nanos clock() const { return options_.clock(); }
 
-  // The stages, in order. Each does a bounded piece of work and says whether there was any.
+  // The stages, in order. Each does a bounded piece of work and returns whether there was any.
   bool Fetch();
   void Trigger();
   bool Build();
@@ -129,7 +132,7 @@ class Tailer {
   void Enqueue(const QueuedTrace& trace, const TailedDatasets& datasets);
   void ExtractInto(const BuiltTrace& trace, const TailedDatasets& datasets,
                    const Selection& selection);
-  // Reads, builds and extracts stored traces whose claims the caller has.
+  // Reads, builds and extracts stored traces that the caller has claimed.
   Status ProcessStored(const std::string& tenant,
                        const std::vector<TracesInProgress::Claim>& claims,
                        const Selection& selection, const ProgressLedger::Hold& hold);
@@ -175,16 +178,16 @@ class Tailer {
   size_t inbox_bytes_ = 0;
   std::deque<DueTrace> due_;
   std::vector<Unseen> unseen_;
-  Nanos overflow_from_ = 0;  // receipt of the first batch that did not fit; 0: all did
+  Nanos overflow_from_ = 0;  // receipt of the first batch that did not fit; 0: all fitted
   ProgressLedger::Hold overflow_hold_;
   bool stopping_ = false;
 
   std::mutex fetching_;                // one at a time, so that a batch is either waiting or cached
-  std::atomic<bool> distrust_{false};  // batches were passed over: what is cached may lack events
-  Nanos saved_watermark_ = 0;          // the writer's thread's own, as the next
+  std::atomic<bool> distrust_{false};  // batches were skipped, so cached traces may lack events
+  Nanos saved_watermark_ = 0;          // used by the writer's thread only, like the next
   int64_t saved_events_ = 0;
 
-  std::atomic<int> backfills_{0};                   // running
+  std::atomic<int> backfills_{0};                   // number of running backfills
   std::atomic<Nanos> backfilled_until_{INT64_MIN};  // by clock(); INT64_MAX while one runs
 
   StageMeter fetch_, build_, extract_, write_, delay_;

@@ -1,8 +1,8 @@
-// ProgressLedger: up to which receipt everything has been processed. Work that begins takes a hold on the second in
-// which its oldest event was received, and every copy of it keeps that hold until the rows are durable or the trace
-// stands in the persistent delayed queue. So the watermark, the oldest second still held, is all that must be written
-// down: after a crash, events received since are looked through again (tailer.cc, Recover). One hold a second and not
-// one a trace, because fifty thousand traces a second may pass here.
+// ProgressLedger: the time of receipt up to which everything has been processed. New work takes a hold on the
+// second in which its oldest event was received, and every copy keeps that hold until the rows are durable or
+// the trace is in the persistent delayed queue. So the watermark, the oldest second still held, is all that
+// must be saved: after a crash, events received since then are checked again (tailer.cc, Recover). There is
+// one hold per second and not per trace, because fifty thousand traces a second may pass.
 //
 // Thread safety: all calls, from any thread; holds may outlive the ledger.
 #pragma once
@@ -20,7 +20,7 @@ class ProgressLedger {
   using Hold = std::shared_ptr<const Nanos>;  // the second's start
 
   Hold At(Nanos received) { return Exactly(received - ((received % kSecond) + kSecond) % kSecond); }
-  // Whatever else grows and is counted instead of seconds (bus_tailer.h).
+  // For any other growing number that is used instead of seconds (bus_tailer.h).
   Hold Exactly(Nanos place) {
     const std::lock_guard lock(mutex_);
     std::weak_ptr<const Nanos>& at = seconds_[place];

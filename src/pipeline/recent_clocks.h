@@ -1,6 +1,6 @@
-// RecentClocks: the hosts' clocks for many groups of traces one after another. They move slowly, so they are looked up
-// again only now and then, and a little sooner when a host is met that has none. Thread safety: all calls, from any
-// thread.
+// RecentClocks: the hosts' clocks for many groups of traces one after another. Clocks drift slowly, so they
+// are looked up again only from time to time, and sooner for a host without a clock. Thread safety: all
+// calls, from any thread.
 #pragma once
 
 #include <map>

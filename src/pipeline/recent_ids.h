@@ -1,11 +1,12 @@
 // RecentIds: traces whose events were seen and are no longer cached (Canopy §4.2: ids of the past 5 hours). An event
 // of such a trace must not enter the cache again, because the rest of its trace is not there.
 //
-// A few Bloom filters, one for each part of the time remembered; the oldest is emptied and used again. A filter may
-// take a new trace for one seen before (about 1 in 2,000 when full): that trace is then processed from the store, which
-// costs time and nothing else. The other mistake never happens within the time remembered. Exact sets were rejected:
-// 32 bytes an id against 2, and the number of ids is the senders' choice. A filter that fills up before its time is
-// over is closed early, and forgetting_early() says that the memory is shorter than asked for.
+// A few Bloom filters, one for each part of the remembered time; the oldest is cleared and reused. A filter
+// may mistake a new trace for one seen before (about 1 in 2,000 when full): that trace is then processed from
+// the store, which only costs time. The opposite error never happens within the remembered time. Exact sets
+// were rejected: they need 32 bytes per id instead of 2, and senders control the number of ids. A filter that
+// fills up early is closed early, and forgetting_early() reports that the remembered time is shorter than
+// configured.
 //
 // Thread safety: none.
 #pragma once
@@ -22,7 +23,7 @@ namespace wf::pipeline {
 
 class RecentIds {
  public:
-  // `bytes` in all, taken when ids come.
+  // `bytes` in all, allocated when ids arrive.
   RecentIds(Nanos remember, size_t bytes)
       : part_time_(remember / (kParts - 1)), words_(Words(bytes / kParts)) {}
 
@@ -57,9 +58,9 @@ class RecentIds {
   int64_t forgotten_early() const { return forgotten_early_; }
 
  private:
-  static constexpr size_t kParts = 5;  // one fills while four are whole
+  static constexpr size_t kParts = 5;  // one is filling while four are complete
   static constexpr size_t kProbes = 6;
-  static constexpr size_t kBlockWords = 8;  // probes of one id lie in one cache line
+  static constexpr size_t kBlockWords = 8;  // probes of one id are in one cache line
 
   struct Part {
     std::vector<uint64_t> bits;
@@ -78,7 +79,7 @@ class RecentIds {
     while (words * 16 <= bytes) words *= 2;
     return words;
   }
-  size_t Capacity() const { return words_ * 64 / 16; }  // 16 bits an id
+  size_t Capacity() const { return words_ * 64 / 16; }  // 16 bits per id
 
   Place PlaceOf(uint32_t tenant, TraceId id) const {
     const uint64_t hash = MixBits(id.hi ^ MixBits(id.lo ^ tenant * 0x9E3779B97F4A7C15ull));

@@ -1,7 +1,7 @@
-// RedMetrics: rate, errors and duration of every service's calls since this process started, for /metrics. Fed with the
-// rows of the standing dataset `calls` as the tailer writes them: a trace counts when it is processed first, and what
-// comes late does not. The dataset answers about any time and is exact; these are what an alert watches.
-// Thread safety: all calls, from any thread.
+// RedMetrics: rate, errors and duration of every service's calls since this process started, for /metrics.
+// Filled from the rows of the standing dataset `calls` as the tailer writes them: a trace counts when it is
+// first processed, later events do not. The dataset is exact for any time range; these metrics are for
+// alerts. Thread safety: all calls, from any thread.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class RedMetrics {
   std::string Text(const std::string& tenant, MetricsFormat format) const;
 
  private:
-  // Seconds; what an engineer sets alerts at.
+  // Seconds; common thresholds of alerts.
   static constexpr std::array<double, 14> kBounds = {.001, .0025, .005, .01, .025, .05, .1,
                                                      .25,  .5,    1,    2.5, 5,    10,  30};
   struct Exemplar {
@@ -43,7 +43,7 @@ class RedMetrics {
   struct Service {
     int64_t errors = 0;
     Nanos sum = 0;
-    std::array<int64_t, kBounds.size() + 1> buckets{};  // not cumulative; the last has no bound
+    std::array<int64_t, kBounds.size() + 1> buckets{};  // not cumulative; the last is unbounded
     std::array<Exemplar, kBounds.size() + 1> exemplars;
   };
   struct Tenant {
@@ -51,7 +51,7 @@ class RedMetrics {
     int64_t left_out = 0;               // calls of services beyond kMostServices
     RecentIds counted{kHour, 1 << 21};  // a million traces; late events come within minutes
   };
-  // A sender that makes up service names must not fill memory, nor the database of whoever scrapes us.
+  // A sender that invents service names must not fill our memory, nor the database of the scraper.
   static constexpr size_t kMostServices = 1000;
 
   mutable std::mutex mutex_;

@@ -1,12 +1,12 @@
-// RowWriter: rows of many traces on their way into datasets. They are gathered per dataset and written together, because
-// a write is a transaction with a sync; a trace stands in what is gathered at most once, so that replacing its earlier
-// rows never meets them half-way.
+// RowWriter: rows of many traces on their way into datasets. They are collected per dataset and written
+// together, because a write is a transaction with a sync. A trace is in one collection at most once, so that
+// replacing its earlier rows never affects rows of the same write.
 //
-// Bounded: when a dataset has gathered more than it may, Add writes before it returns, which slows the extractors down,
-// which fills the isolation queues, which sends traces to the delayed queue.
+// Bounded: when a dataset has too many collected rows, Add writes before it returns. This slows the
+// extractors, fills the isolation queues, and so sends traces to the delayed queue.
 //
-// Thread safety: all calls, from any thread; traces in progress are claimed by one (traces_in_progress.h), so the rows
-// of one trace come in the order in which they were built.
+// Thread safety: all calls, from any thread; each trace in progress has one claim (traces_in_progress.h), so
+// the rows of one trace arrive in the order in which they were built.
 #pragma once
 
 #include <atomic>
@@ -31,28 +31,30 @@ struct WriterCounts {
 
 class RowWriter {
  public:
-  // A write that failed: these traces have lost their rows of the dataset, the caller sees to it that they come again.
+  // Called when a write failed: these traces have lost their rows of the dataset, and the caller must process
+  // them again.
   using OnFailure = std::function<void(
       const std::string& tenant, const std::string& dataset, const std::vector<TraceId>& traces,
       const std::vector<ProgressLedger::Hold>& holds, const Error& error)>;
   RowWriter(RowSink& sink, OnFailure on_failure)
       : sink_(sink), on_failure_(std::move(on_failure)) {}
 
-  // Takes the rows that `trace` has in the dataset, which may be none.
+  // Accepts the rows of `trace` in the dataset, possibly none.
   void Add(const std::string& dataset, const BuiltTrace& trace, DatasetTable rows, Nanos now);
 
-  // Writes what has been gathered for at least `age`; true when there was something.
+  // Writes rows that were collected at least `age` ago; true if there were any.
   enum class What : uint8_t { kDue, kAll };
   bool Write(What what, Nanos now);
-  // Writes everything; an error when something could not be.
+  // Writes everything; an error if some rows could not be written.
   Status WriteAll(Nanos now);
 
   WriterCounts Counts() const;
-  // How long rows waited to be written, the longest of the last write.
+  // How long rows waited to be written: the max of the last write.
   Nanos last_lag() const { return last_lag_.load(std::memory_order_relaxed); }
 
  private:
-  // A second's rows together: people do not notice, and DuckDB writes 1,000 rows in the time of one.
+  // One second's rows are written together: people do not notice the delay, and DuckDB writes 1,000 rows in
+  // the time of one.
   static constexpr Nanos kGatherTime = kSecond;
   static constexpr size_t kGatherRows = 8192;
 

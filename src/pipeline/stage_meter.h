@@ -1,4 +1,4 @@
-// StageMeter: what one stage of the tailer costs and how far it lags behind. Thread safety: all calls, from any thread.
+// StageMeter: the cost and the lag of one stage of the tailer. Thread safety: all calls, from any thread.
 #pragma once
 
 #include <time.h>
@@ -30,7 +30,7 @@ class StageMeter {
 
   Nanos cpu() const { return cpu_.load(std::memory_order_relaxed); }
   int64_t items() const { return items_.load(std::memory_order_relaxed); }
-  // To a factor of two, from above: buckets end at powers of two from 1 µs on.
+  // Accurate to a factor of two, rounded up: buckets end at powers of two from 1 µs on.
   Nanos LagPercentile(double share) const {
     const auto rank = static_cast<int64_t>(share * static_cast<double>(items()));
     int64_t seen = 0;

@@ -1,6 +1,6 @@
-// StoreDatasets: the datasets that a store has, for the tailer: compiled once, looked at again every second, so that a
-// new or changed one is deployed without a restart; and their rows into the store, and into Parquet files where the
-// definition asks for them.  Thread safety: all calls, from any thread.
+// StoreDatasets: the datasets of a store, for the tailer. They are compiled once and checked for changes
+// every second, so that a new or changed one is deployed without a restart. Also writes their rows to the
+// store, and to Parquet files where the definition asks for them.  Thread safety: all calls, from any thread.
 #pragma once
 
 #include <atomic>
@@ -27,10 +27,11 @@ class StoreDatasets : public DatasetSource, public RowSink {
   Status Write(const std::string& tenant, const std::string& dataset, const DatasetTable& rows,
                const std::vector<TraceId>& replaced, store::TimeRange time) override;
 
-  // Parquet files of the hours that changed: an hour is written whole, so not more often than once a minute, or now.
+  // Writes Parquet files of the hours that changed. An hour is written whole, so at most once a minute
+  // (kDue), or at once (kNow).
   enum class When : uint8_t { kDue, kNow };
   Status WriteFiles(const std::string& tenant, When when);
-  Status WriteFiles(When when);  // of all tenants whose rows were written
+  Status WriteFiles(When when);  // for all tenants whose rows were written
 
   Losses ReadLosses() const override;
 

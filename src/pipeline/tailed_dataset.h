@@ -1,5 +1,6 @@
-// What the tailer needs to know of datasets: whose they are, how a trace becomes rows of theirs, and where rows go.
-// Interfaces, so that the tailer knows neither the feature language nor an engine; store_datasets.h has the real ones.
+// What the tailer needs to know about datasets: their owners, how a trace becomes rows, and where rows go.
+// These are interfaces, so that the tailer depends neither on the feature language nor on an engine;
+// store_datasets.h implements them.
 #pragma once
 
 #include <functional>
@@ -28,12 +29,12 @@ using TailedDatasets = std::vector<TailedDataset>;
 class DatasetSource {
  public:
   virtual ~DatasetSource() = default;
-  // What is deployed now. A change shows in a later call: nothing is restarted.
+  // The datasets deployed now. A later call shows changes; no restart is needed.
   virtual std::shared_ptr<const TailedDatasets> Deployed(const std::string& tenant) = 0;
-  // What extracting left out so far.
+  // What extraction has left out so far.
   struct Losses {
-    int64_t over_budget = 0;   // traces that needed more work than a trace may: no rows
-    int64_t rows_dropped = 0;  // beyond what one trace may have
+    int64_t over_budget = 0;   // traces that exceeded the work limit: no rows
+    int64_t rows_dropped = 0;  // beyond the limit for one trace
   };
   virtual Losses ReadLosses() const { return {}; }
 };
@@ -41,7 +42,8 @@ class DatasetSource {
 class RowSink {
  public:
   virtual ~RowSink() = default;
-  // Durable when it returns. Earlier rows of the traces `replaced` go, in the same step; they lie in `time`.
+  // Durable on return. Earlier rows of the traces in `replaced` are removed in the same step; they are within
+  // `time`.
   virtual Status Write(const std::string& tenant, const std::string& dataset,
                        const DatasetTable& rows, const std::vector<TraceId>& replaced,
                        store::TimeRange time) = 0;

@@ -1,4 +1,4 @@
-// What the tailer tells about itself, for `status` and /metrics.
+// The tailer's report about itself, for `status` and /metrics.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ struct StageStatus {
 struct TailerStatus {
   bool on = false;
   int64_t events = 0;             // fetched
-  int64_t traces_due = 0;         // timeouts that were over
+  int64_t traces_due = 0;         // timeouts that ended
   int64_t traces_from_cache = 0;  // processed from cached events
   int64_t traces_delayed_done = 0;
-  int64_t traces_again = 0;  // processed before, and again because of late events
+  int64_t traces_again = 0;  // processed again because of late events
   int64_t traces_unusable = 0;
-  DelayCounts delayed;       // and jobs: what came into the delayed queue
-  int64_t before_start = 0;  // of traces whose events are gone: those that began before the tailer
+  DelayCounts delayed;       // arrivals in the delayed queue, jobs included
+  int64_t before_start = 0;  // among traces with events gone: those that began before the tailer
   int64_t evicted = 0, expired = 0;
-  int64_t events_uncached = 0;  // of traces that had left the cache, or that it never had whole
-  int64_t scheduled = 0, rescheduled_late = 0;  // timeouts that began; of them, for a late event
+  int64_t events_uncached = 0;  // of traces that had left the cache, or were never complete in it
+  int64_t scheduled = 0, rescheduled_late = 0;  // timeouts begun; those for a late event
   size_t timeouts_running = 0;
   size_t cached_traces = 0, cached_bytes = 0;
   size_t delayed_queue = 0;
@@ -46,14 +46,14 @@ struct TailerStatus {
   std::vector<StageStatus> stages;
   std::vector<OwnerLoad> owners;
 
-  // Of the traces due, and of the traces processed; 1 and 0 when there were none.
+  // Share of the traces due, and of the traces processed; 1 and 0 if there were none.
   double cache_share() const;
   double again_share() const;
 };
 
 void WriteTailerJson(const TailerStatus& status, JsonWriter& json);
 std::string TailerText(const TailerStatus& status);
-// tailer_… for /metrics: a number a name.
+// tailer_… for /metrics, one number per name.
 std::map<std::string, int64_t> TailerCounters(const TailerStatus& status);
 
 }  // namespace wf::pipeline

@@ -1,10 +1,11 @@
-// TraceCache: the events of traces that are still arriving, by trace id (Canopy §4.2 "Routing Events"), and the timeouts
-// of their triggers. Batches are shared with the store, never copied: a trace holds (batch, row) pairs, and a batch is
-// let go with its last row. Traces leave by age (expiry after the last event) or, when the byte budget is used up, least
-// recently used first; from then on only their id is remembered, and their events are "gone".
+// TraceCache: the events of traces that are still arriving, by trace id (Canopy §4.2 "Routing Events"), and
+// the timeouts of their triggers. Batches are shared with the store, never copied: a trace holds (batch, row)
+// pairs, and a batch is released with its last row. Traces leave by age (expiry after the last event) or,
+// when the byte budget is used up, least recently used first; from then on only their id is remembered, and
+// their events are "gone".
 //
-// A trace is served from here only when the cache surely holds all of it: when its id was not seen before, and it began
-// after this memory did. All others are gone, too: the store knows them better.
+// A trace is served from the cache only when the cache certainly has all of it: its id was not seen before,
+// and it began after the cache did. All others count as "gone" too: the store has more of them.
 //
 // Thread safety: all calls, from any thread; one mutex, nothing slow under it.
 #pragma once
@@ -40,19 +41,19 @@ struct TraceKey {
 struct CacheOptions {
   std::vector<Trigger> triggers = DefaultTriggers();
   Nanos expiry = 2 * kMinute;  // after a trace's last event
-  Nanos remember = 5 * kHour;  // ids of traces that left
-  size_t bytes = 256u << 20;   // of the batches held, and of what we know of each trace
+  Nanos remember = 5 * kHour;  // for ids of traces that left
+  size_t bytes = 256u << 20;   // of the batches held, and of the data kept about each trace
   size_t id_bytes = 16u << 20;
   int64_t max_events_per_trace = 1'000'000;
-  // For so long after its beginning, this memory takes a trace for whole only when it has its root: others may have
-  // processed what came of it before. 0: when it has an event that began after the memory did.
+  // For this long after its start, the cache treats a trace as complete only if it has the root: other
+  // tailers may have processed earlier events. 0: if it has an event that began after the cache did.
   Nanos rooted_for = 0;
 };
 
-// Whether earlier events of a batch's traces all passed here.
+// Whether all earlier events of a batch's traces came through this cache.
 enum class TracePast : uint8_t { kPassedHere, kUnknown };
 
-// Rows of one trace, in the batches they came in. The batches live as long as this.
+// Rows of one trace, in the batches they arrived in. The batches live as long as this.
 struct CachedTrace {
   std::vector<std::pair<std::shared_ptr<const EventBatch>, uint32_t>> rows;
   ProgressLedger::Hold hold;
@@ -65,27 +66,27 @@ struct DueTrace {
   TraceKey key;
   Nanos due = 0;  // by the cache's clock
   ProgressLedger::Hold hold;
-  bool gone = false;  // its events are not here: Take need not be asked
+  bool gone = false;  // its events are not here: no Take needed
 };
 
 struct CacheCounts {
-  int64_t events = 0;           // that came by
+  int64_t events = 0;           // added
   int64_t events_uncached = 0;  // of traces that were gone already
   int64_t scheduled = 0, due = 0, rescheduled_late = 0;
   int64_t evicted = 0, expired = 0;  // traces
-  int64_t before_start = 0;  // traces that were due and may have events from before this memory
+  int64_t before_start = 0;          // due traces that may have events from before the cache began
   int64_t ids_forgotten_early = 0;
   size_t traces = 0, bytes = 0, waiting = 0;
 };
 
 class TraceCache {
  public:
-  // `now` of every call is one clock that never runs backwards; `remembers_since` is wall time: traces that began
-  // before it may have sent events that this cache never saw.
+  // `now` of every call is one clock that never runs backwards. `remembers_since` is wall time: traces that
+  // began before it may have sent events that this cache never saw.
   TraceCache(CacheOptions options, Nanos remembers_since);
 
-  // Fetch and trigger: takes a durable batch in, and schedules what its events ask for. Traces that went on for too
-  // long, or have too many events, are returned: no more of them shall be stored.
+  // Fetch and trigger: adds a durable batch, and starts the timeouts that its events trigger. Returns traces
+  // that last too long or have too many events: no more of them is to be stored.
   struct Refusal {
     TraceKey key;
     enum class Reason : uint8_t { kEvents, kAge } reason;
@@ -94,23 +95,24 @@ class TraceCache {
                            const ProgressLedger::Hold& hold, Nanos now,
                            TracePast past = TracePast::kPassedHere);
 
-  // Traces whose time has come, earliest first, at most `limit`. Each stays cached until it expires.
+  // Traces whose timeout is over, earliest first, at most `limit`. Each stays cached until it expires.
   std::vector<DueTrace> TakeDue(Nanos now, size_t limit);
-  // When the next timeout may be over; nothing when none is running.
+  // When the next timeout may be over; empty when none is running.
   std::optional<Nanos> NextDue() const;
-  // The events of a due trace, and notes that it is being processed; nothing when they are gone.
+  // Returns the events of a due trace and marks it as in progress; empty when they are gone.
   std::optional<CachedTrace> Take(const TraceKey& key);
-  // Nobody will come for the events of this due trace: they go, and it counts as processed by other means.
+  // The events of this due trace will not be fetched: drops them and counts the trace as processed by other
+  // means.
   void LetGo(const TraceKey& key);
-  // Due again after a while: somebody else is at work on the trace.
+  // Makes the trace due again later, because another thread is working on it.
   void Postpone(const DueTrace& due, Nanos until);
-  // The trace is processed by other means: its timeouts are called off.
+  // The trace is processed by other means: cancels its timeouts.
   void Cancel(const TraceKey& key);
-  // The trace gets rows by other means, which must be replaced from now on; its timeouts run on.
+  // The trace gets rows by other means, which must be replaced from now on; its timeouts keep running.
   void NoteProcessed(const TraceKey& key, Nanos now);
 
   void Expire(Nanos now);
-  // Events passed by unseen: nothing here is surely whole any more, nor is what began before `wall_now`.
+  // Events were missed: no trace here is certainly complete any more, nor one that began before `wall_now`.
   void ForgetAll(Nanos now, Nanos wall_now);
 
   CacheCounts Counts() const;
@@ -133,7 +135,7 @@ class TraceCache {
     uint32_t matched = 0;    // triggers that ever matched
     uint32_t scheduled = 0;  // triggers whose timeout runs
     int64_t events = 0;
-    Nanos first = 0, last = 0;  // by our clock
+    Nanos first = 0, last = 0;  // by the cache's clock
     Nanos begins = INT64_MAX;   // the earliest event, by the senders' clocks
     ProgressLedger::Hold hold;  // of the oldest event not yet processed
     bool gone = false;          // some of its events are not here
@@ -146,12 +148,13 @@ class TraceCache {
     TraceId id;
     uint8_t trigger;
   };
-  // Timers of a fiftieth of a second, and the oldest events behind them: their traces may leave the cache before.
+  // The timers of one fiftieth of a second, and holds on their oldest events, because their traces may leave
+  // the cache earlier.
   struct Slot {
     std::vector<Timer> timers;
     std::vector<ProgressLedger::Hold> holds;
   };
-  // What is still known of a trace that left and is on its way to be refused.
+  // What is still known of a trace that has left the cache and is close to the limit.
   struct LongTrace {
     int64_t events;
     Nanos first, last;
@@ -166,7 +169,7 @@ class TraceCache {
 
   static constexpr uint32_t kNobody = UINT32_MAX;
   static constexpr Nanos kTick = 20 * kMilli;
-  // What an entry takes beside its rows: itself, its place in the map, its timer.
+  // Memory of an entry besides its rows: itself, its place in the map, its timer.
   static constexpr size_t kEntryBytes = sizeof(Entry) + 64 + sizeof(Timer);
 
   uint32_t TenantNumber(const std::string& tenant);
@@ -184,7 +187,7 @@ class TraceCache {
   const CacheOptions options_;
   mutable std::mutex mutex_;
   Nanos remembers_since_;
-  Nanos began_ = INT64_MAX;  // by our clock: the first event
+  Nanos began_ = INT64_MAX;  // by the cache's clock: the first event
   std::vector<std::string> tenants_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> free_entries_;

@@ -1,5 +1,5 @@
-// TracesInProgress: which traces somebody is processing, from reading their events to handing over their rows. Two at
-// work on one trace could write the older answer last.  Thread safety: all calls, from any thread.
+// TracesInProgress: which traces are being processed, from reading their events to passing on their rows. Two
+// threads on one trace could write the older result last.  Thread safety: all calls, from any thread.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace wf::pipeline {
 
 class TracesInProgress {
  public:
-  // Held by everyone who has a part in the work; the trace is free when the last lets go.
+  // Held by every step of the work; the trace is free when the last copy is released.
   using Claim = std::shared_ptr<const TraceKey>;
 
-  // Null when another is at work on it.
+  // Null if another thread is working on it.
   Claim TryClaim(const TraceKey& key) {
     const std::lock_guard lock(mutex_);
     const auto [at, fresh] = keys_.insert(key);
@@ -29,7 +29,7 @@ class TracesInProgress {
 
  private:
   std::mutex mutex_;
-  std::set<TraceKey> keys_;  // nodes stay where they are
+  std::set<TraceKey> keys_;  // nodes keep their addresses
 };
 
 }  // namespace wf::pipeline

@@ -1,6 +1,6 @@
-// Triggers: which events say that a trace will be ready, and when (Canopy §4.2 "Handling Events"). A trigger is a
-// pattern on an event and a timeout; every event of every trace is matched, several triggers may match, and each is
-// scheduled once per trace until it has fired.
+// Triggers: which events show that a trace will be ready, and when (Canopy §4.2 "Handling Events"). A trigger
+// is a pattern on an event and a timeout; every event of every trace is matched, several triggers may match,
+// and each is scheduled once per trace until it has fired.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace wf::pipeline {
 
-constexpr size_t kMaxTriggers = 8;  // a bit each in a trace's cache entry
+constexpr size_t kMaxTriggers = 8;  // one bit each in a trace's cache entry
 
 // Written "NAME TIMEOUT after first|last [within DURATION] [limit DURATION] [when KEY=VALUE]":
 //   live 10s after last within 60s
@@ -28,22 +28,22 @@ struct Trigger {
   Nanos timeout = 0;
   Since since = Since::kLast;   // of the matching events: the first or the last
   std::optional<Nanos> within;  // kLast: at most this long after the first
-  Nanos limit = kDay;           // a trace it matched is refused when it goes on for longer
+  Nanos limit = kDay;           // a matching trace is rejected when it lasts longer
   std::string key, value;       // key empty: every event
   bool operator==(const Trigger&) const = default;
 
-  // When a trace is ready whose matching events came from `first` to `last`.
+  // When a trace is ready if its matching events came from `first` to `last`.
   Nanos ReadyAt(Nanos first, Nanos last) const;
 };
 
 Result<Trigger> ParseTrigger(std::string_view text);
 std::string TriggerText(const Trigger& trigger);
 
-// Shipped defaults: live ones. The paper's stand in config/canopy.yaml.
+// The shipped defaults, for live traffic. The paper's are in config/canopy.yaml.
 std::vector<Trigger> DefaultTriggers();
 
-// Matches the events of one batch; what is the same for all events of a process is found once. Borrows both.
-// Thread safety: none.
+// Matches the events of one batch; conditions on the process are evaluated once per process. Borrows both
+// arguments. Thread safety: none.
 class TriggerMatcher {
  public:
   TriggerMatcher(const std::vector<Trigger>& triggers, const EventBatch& batch);
@@ -56,8 +56,8 @@ class TriggerMatcher {
   const std::vector<Trigger>& triggers_;
   const EventBatch& batch_;
   uint32_t always_ = 0;                 // no pattern
-  uint32_t by_process_ = 0;             // decided, or possibly decided, by the process
-  uint32_t by_row_ = 0;                 // needs a look at the event
+  uint32_t by_process_ = 0;             // decided, or perhaps decided, by the process
+  uint32_t by_row_ = 0;                 // must check the event
   std::vector<uint32_t> process_bits_;  // + kKnown once found
 };
 

@@ -6,8 +6,8 @@
 //   mix     of a category: do its shares differ? χ², effect Cramér's V with the sign of the value whose share moved most
 //   within  of a category's value, when a metric is given: does the metric differ among the rows with that value?
 //           Mann–Whitney on the metric. It separates the page piece, or country, that got slower from the others
-// The p-values of all tests together are held to a false-discovery rate by Benjamini and Hochberg. Ranked are
-// differences by the size of their effect, because with many rows everything is significant.
+// The p-values of all tests together are held to a false-discovery rate by Benjamini and Hochberg.
+// Differences are ranked by effect size, because with many rows everything is significant.
 //
 // Thread safety: pure.
 #pragma once
