@@ -1,4 +1,4 @@
-// Rules that drop or hash attributes before anything is stored, so that what must not be kept never reaches a disk.
+// Rules that drop or hash attributes before anything is stored, so that forbidden values never reach a disk.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace wf::decode {
 
-// Where an attribute stands. Rules may name one place or any.
+// Where an attribute is. A rule names one place or any.
 enum class AttributePlace : uint8_t { kSpan = 0, kProcess, kScope, kPoint, kLink };
 constexpr size_t kAttributePlaces = 5;
 

@@ -1,14 +1,14 @@
 // AttributeWriter: packed attributes into a batch's arena, as fast as the wire allows.
 //
-// Spans of one kind carry the same keys in the same order. The writer therefore remembers, per place and position,
-// the key it saw last and what the rules say of it; a key that agrees costs one comparison and no hashing. Texts are
-// checked to be UTF-8 and repaired (counted) where they are not.
+// Spans of one kind carry the same keys in the same order. So the writer remembers, per place and position,
+// the last key and the action of the rules for it; a repeated key costs one comparison and no hashing. Texts
+// are checked to be UTF-8 and repaired (counted) where they are not.
 //
 // Use, for one attribute: w.Begin(key); write one value with the Put functions…; w.End();
 // Values may also be packed by hand into batch().bytes between Begin and End.
 //
-// Thread safety: none. The batch, options and report must outlive the writer. Nobody else may intern texts at a code
-// that this writer remembers, which StringTable guarantees (codes never change).
+// Thread safety: none. The batch, options and report must outlive the writer. No other code may intern texts
+// at a code that this writer remembers, which StringTable guarantees (codes never change).
 #pragma once
 
 #include <string_view>
@@ -24,7 +24,7 @@ namespace wf::decode {
 // meaning.
 constexpr std::string_view kRowKeyPrefix = "wherefore.row.";
 
-// True for a text without any byte above 0x7F. Most texts; a few nanoseconds.
+// True for a text without any byte above 0x7F, as most texts are; takes a few nanoseconds.
 inline bool IsAscii(std::string_view text) {
   constexpr uint64_t kHigh = 0x8080808080808080ull;
   const char* p = text.data();
@@ -51,7 +51,7 @@ class AttributeWriter {
   DecodeReport& report() { return report_; }
   const DecodeOptions& options() const { return options_; }
 
-  // The attributes that follow stand at this place.
+  // The following attributes are at this place.
   void StartList(AttributePlace place) {
     place_ = place;
     position_ = 0;
@@ -113,8 +113,8 @@ class AttributeWriter {
     return IsAscii(text) ? batch_.strings.Intern(text) : InternSlow(text);
   }
 
-  // Arrays and maps carry their length in front. OpenNested writes the type; CloseNested sets the length of all that
-  // was written since.
+  // Arrays and maps carry their length in front. OpenNested writes the type; CloseNested sets the length of
+  // everything written since.
   size_t OpenNested(ValueType type) {
     batch_.bytes.push_back(static_cast<char>(type));
     return OpenLength();
@@ -146,16 +146,16 @@ class AttributeWriter {
   size_t mark_ = 0;
   Slot current_;
   std::vector<Slot> slots_[kAttributePlaces];
-  std::vector<uint8_t> actions_[kAttributePlaces];  // by key code: action + 1; 0 = not yet asked
+  std::vector<uint8_t> actions_[kAttributePlaces];  // by key code: action + 1; 0 = unknown yet
 };
 
-// Ends a process begun at arena offset `attrs_begin`: finds its service (service.name) and host (the first present of
-// host.id, host.name, hostname, ip: the clock contract's order) among the attributes written, and returns its index.
-// A process equal to one of the last few is not written twice.
+// Ends a process begun at arena offset `attrs_begin`: finds its service (service.name) and host (the first
+// present of host.id, host.name, hostname, ip: the clock contract's order) among the attributes written, and
+// returns its index. A process equal to one of the last few is reused.
 uint32_t FinishProcess(EventBatch& batch, uint32_t attrs_begin);
 uint32_t FinishScope(EventBatch& batch, uint32_t name, uint32_t version, uint32_t attrs_begin);
 
-// Where a batch stood, to undo all that a refused request has appended.
+// The state of a batch, to undo what a rejected request has appended.
 struct BatchMark {
   explicit BatchMark(const EventBatch& batch)
       : rows(batch.size()),

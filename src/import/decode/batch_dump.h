@@ -1,4 +1,5 @@
-// A batch as text that people can read and tests can compare: one line a row, indented lines for what belongs to it.
+// A batch as text that people can read and tests can compare: one line per row, indented lines for what
+// belongs to it.
 #pragma once
 
 #include <string>

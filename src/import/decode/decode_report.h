@@ -1,5 +1,5 @@
-// DecodeReport: what became of one request or file. Nothing is dropped, repaired or clamped without moving a counter
-// here; the server adds the counters to its metrics and answers partial success from them.
+// DecodeReport: the counts of one request or file. Nothing is dropped, repaired or clamped without moving a
+// counter here; the server adds the counters to its metrics and answers partial success from them.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,12 @@ namespace wf::decode {
 
 struct DecodeReport {
   int64_t accepted = 0;  // rows appended
-  int64_t rejected = 0;  // spans or events refused, the rest of the input went on
-  std::map<std::string, int64_t, std::less<>>
-      reasons;  // of the rejected ones: "trace_id_zero", ...
+  int64_t rejected = 0;  // spans or events rejected; the rest of the input was processed
+  std::map<std::string, int64_t, std::less<>> reasons;  // of the rejections: "trace_id_zero", ...
   std::map<std::string, int64_t, std::less<>>
       repairs;  // "bad_utf8", "deep_value", "attribute_dropped", ...
 
-  std::string first_fault;  // what the first rejected one held, and where in it
+  std::string first_fault;  // content of the first rejected item, and the place of the fault in it
 
   // Keeps the first only: `trace id "12g4": character 3 is not a hexadecimal digit`.
   void NoteFault(std::string_view text) {

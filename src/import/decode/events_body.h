@@ -1,6 +1,6 @@
-// EventsBody writes the binary form of events (docs/reference/events.md), for what becomes events without having been sent as such:
-// watched locks, recordings. First the process (Count, then a Text and a value each), then events, each followed by as
-// many annotations as it said (a TextRef and a value each).
+// EventsBody writes the binary form of events (docs/reference/events.md), for data that was not sent as
+// events: watched locks, recordings. First the process (Count, then a Text and a value each), then events,
+// each followed by the number of annotations that it declared (a TextRef and a value each).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What must hold of every batch a decoder leaves behind, whatever bytes it was given. For fuzzers.
+// What must hold for the batch of every decoder, whatever the input. For fuzzers.
 #pragma once
 
 #include "base/check.h"
@@ -8,9 +8,9 @@
 namespace wf::decode {
 
 inline void CheckDecoded(const EventBatch& batch, const DecodeReport& report, bool decoded) {
-  // Rows and counters agree, and a refused input leaves nothing.
+  // Rows and counters agree, and a rejected input leaves nothing.
   WF_CHECK(decoded ? static_cast<int64_t>(batch.size()) == report.accepted : batch.empty());
-  // Every code, offset and packed list is sound: the checked reader takes the batch, and nothing was lost.
+  // Every code, offset and packed list is valid: the checked reader accepts the batch, and nothing was lost.
   std::string bytes;
   SerializeBatch(batch, bytes);
   const auto again = DeserializeBatch(bytes);

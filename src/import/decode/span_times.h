@@ -8,7 +8,7 @@
 
 namespace wf::decode {
 
-// value · factor, held at the ends of the 64-bit range (counted).
+// value · factor, clamped to the 64-bit range (counted).
 inline Nanos ScaleTime(int64_t value, int64_t factor, DecodeReport& report) {
   Nanos out;
   if (__builtin_mul_overflow(value, factor, &out)) {
@@ -18,7 +18,7 @@ inline Nanos ScaleTime(int64_t value, int64_t factor, DecodeReport& report) {
   return out;
 }
 
-// Start and end of the last row. A time that is missing keeps 0 and lacks its mark; 0 is a time.
+// Start and end of the last row. A missing time stays 0 and has no mark; 0 with a mark is a time.
 inline void SetTimes(EventBatch& batch, std::optional<Nanos> start, std::optional<Nanos> end) {
   batch.start_ns.back() = start.value_or(0);
   batch.end_ns.back() = end.value_or(0);

@@ -1,7 +1,7 @@
 // The compact binary form of events, which libwherefore sends → EventBatch. docs/reference/events.md specifies it.
 //
-// A body whose structure is broken is refused as a whole: what follows a bad length cannot be found. An event that is
-// well-formed and unusable (a zero id) is rejected and counted, and the rest goes on.
+// A body with a broken structure is rejected as a whole, because nothing after a bad length can be found. A
+// well-formed but unusable event (a zero id) is rejected and counted, and the rest is decoded.
 #pragma once
 
 #include <string_view>

@@ -23,14 +23,14 @@ namespace wf::events {
 Status DecodeEventsJson(std::string_view lines, const decode::DecodeOptions& options,
                         EventBatch& out, decode::DecodeReport& report);
 
-// What a sender of lines is told about those that were not taken.
+// What the sender of lines gets to know about rejected ones.
 struct LineFault {
   int64_t line = 0;  // from 1
   std::string reason;
 };
 
-// As a receiver reads them: one event a line, and a line that is bad does not spoil the others. It is rejected,
-// counted, and told by its number; at most `kMaxLineFaults` are told.
+// For receivers: one event per line, and a bad line does not affect the others. It is rejected, counted, and
+// reported with its number; at most `kMaxLineFaults` are reported.
 constexpr size_t kMaxLineFaults = 100;
 void DecodeEventLines(std::string_view lines, const decode::DecodeOptions& options, EventBatch& out,
                       decode::DecodeReport& report, std::vector<LineFault>& faults);

@@ -1,4 +1,4 @@
-// HTrace JSON spans → EventBatch. Two forms, told apart by their keys:
+// HTrace JSON spans → EventBatch. Two forms, distinguished by their keys:
 //
 //   HTrace 4  "a": 32 hex digits. By HTrace's own definition the upper 64 bits are passed from parent to child and the
 //             lower are random: the upper half is our trace id (zero-padded), the lower the span id.

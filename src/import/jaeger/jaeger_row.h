@@ -15,7 +15,7 @@ struct Reference {
 
 // Chooses the parent of the last row among its references and returns its index, or references.size().
 size_t ChooseParent(EventBatch& batch, const std::vector<Reference>& references);
-// Packs the references but for the parent's as links.
+// Packs all references except the parent's as links.
 void PutLinks(EventBatch& batch, const std::vector<Reference>& references, size_t parent);
 
 // Packs one tag. A text value is checked for UTF-8.
@@ -23,7 +23,7 @@ void PutTag(std::string_view key, const Value& value, decode::AttributeWriter& w
 // Sets kind and status of the last row when the tag says so.
 void ApplyTag(std::string_view key, const Value& value, decode::AttributeWriter& writer);
 
-// The name of a log's point from one of its fields: keeps the better of what it has and this one.
+// The name of a log's point from one of its fields: keeps the better of the current and the new one.
 struct LogName {
   std::string_view text = "log";
   int rank = 2;

@@ -1,6 +1,6 @@
-// ThriftReader: Apache Thrift's binary protocol, read from a bounded buffer. Every length is checked against what is
-// left before anything is believed; nesting is limited. After the first fault every call fails, and offset() is the
-// place.
+// ThriftReader: Apache Thrift's binary protocol, read from a bounded buffer. Every length is checked against
+// the remaining bytes before it is used; nesting is limited. After the first fault every call fails, and
+// offset() returns its place.
 #pragma once
 
 #include <cstdint>
@@ -79,10 +79,10 @@ class ThriftReader {
     at_ += text.size();
     return text;
   }
-  // Header of a list or set; its elements follow. Fails when they cannot fit into what is left.
+  // Header of a list or set; its elements follow. Fails if they cannot fit into the remaining bytes.
   bool List(ThriftType& element, int32_t& count);
 
-  // Passes over a value of any type.
+  // Skips a value of any type.
   void Skip(ThriftType type, int depth = 0);
 
   void Fail(const char* reason) {

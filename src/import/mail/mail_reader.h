@@ -1,8 +1,10 @@
-// A mailbox (mbox), or a single mail → one MSG per `Received:` header, from the host that gave the mail to the one that
-// wrote the header, at its date; the id, and the truth, is the mail's Message-ID (Aguilera et al. §7.1.3).
+// A mailbox (mbox), or a single mail → one MSG per `Received:` header, from the sending host to the host that
+// wrote the header, at its date; the id, and the true path, is the mail's Message-ID (Aguilera et al.
+// §7.1.3).
 //
-// Headers come in the order in which the mail passed the hosts, the last in the file first; mails in the order of the
-// box, which is not that of time. Headers that say nothing usable are counted, not refused: mail is full of them.
+// Headers come in the order in which the mail passed the hosts, the last in the file first; mails in the
+// order of the box, which is not that of time. Unusable headers are counted, not treated as errors: mail is
+// full of them.
 //
 // Thread safety: none.
 #pragma once
@@ -49,7 +51,7 @@ class MailReader : public SightingSource {
   bool blank_before_ = true;
   std::string header_;  // the one being read, unfolded
   std::string message_id_;
-  std::vector<ReceivedHop> hops_;  // of this mail, as the file has them; taken from the end
+  std::vector<ReceivedHop> hops_;  // of this mail, in the order of the file; read from the end
   uint64_t given_ = 0;
   MailCounts counts_;
 };

@@ -1,4 +1,5 @@
-// One `Received:` header → who gave the mail to whom, and when (RFC 5321 §4.4, RFC 5322 §3.3 and what is really sent).
+// One `Received:` header → sending host, receiving host and time (RFC 5321 §4.4, RFC 5322 §3.3 and what is
+// sent in practice).
 //
 // Thread safety: functions of their arguments only.
 #pragma once
@@ -19,7 +20,7 @@ enum class ReceivedFault {
   kNone,
   kNoHosts,      // `from` or `by` is missing: a local submission, or garbage
   kGenericHost,  // "localhost" and the like, which would join paths that have nothing in common (Aguilera et al. §7.1.3)
-  kNoTime,       // no date, or none that can be read
+  kNoTime,       // no date, or an unreadable one
 };
 
 // `value` is the header's value, unfolded or not.

@@ -1,10 +1,11 @@
-// DuplicateFilter: the same sighting from two files, because a message was sniffed at both ends of a link or on a mirror
-// port, is let through once.
+// DuplicateFilter: the same sighting from two files, because a message was sniffed at both ends of a link or
+// on a mirror port, passes once.
 //
-// Same: kind, clock, sender, receiver and id. A request is a double until its return has been seen, a return until the
-// next request, one-way messages within the window of time. Where both lines name one connection (captures do), a request
-// is a double within the window even behind the return: the clocks of two sniffers may differ by more than a call lasts. With unknown ids nothing tells two messages apart but their
-// time, so only exactly equal lines are doubles. Sightings again in the same file are let through: those are
+// Same: kind, clock, sender, receiver and id. A request is a duplicate until its return has been seen, a
+// return until the next request, a one-way message within the time window. Where both lines name one
+// connection (captures do), a request is a duplicate within the window even after the return: the clocks of
+// two sniffers may differ by more than the length of a call. With unknown ids only the time distinguishes two
+// messages, so only exactly equal lines are duplicates. Repeated sightings in the same file pass: they are
 // retransmissions, which pairing counts.
 //
 // Memory: ids that are open, and those of the last window. Thread safety: none.
@@ -30,7 +31,8 @@ class DuplicateFilter {
  private:
   static constexpr size_t kFirstRecords = 1024;  // a power of two
 
-  // What files have shown of one id between two nodes. `file[kind][by]` is the first that showed it; 0: none did.
+  // What files have shown for one id between two nodes. `file[kind][by]` is the first that showed it; 0: none
+  // did.
   struct Record {
     uint64_t id = 0;
     NodeId from = 0, to = 0;  // caller and callee; of one-way messages sender and receiver
@@ -45,7 +47,7 @@ class DuplicateFilter {
   bool Judge(Record& record, const Sighting& sighting, uint32_t file);
 
   Nanos window_, now_ = INT64_MIN;
-  std::vector<Record> records_;  // open addressing, at most half full; the old go when it fills
+  std::vector<Record> records_;  // open addressing, at most half full; old records go when it fills
   size_t used_ = 0;
   uint64_t duplicates_ = 0;
 };

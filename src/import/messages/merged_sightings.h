@@ -12,9 +12,9 @@ namespace wf::messages {
 
 class MergedSightings {
  public:
-  explicit MergedSightings(std::vector<SightingSource*> sources);  // which must outlive it
+  explicit MergedSightings(std::vector<SightingSource*> sources);  // borrowed: they must outlive it
 
-  // `source` is the index of the one it is from.
+  // `source` is the index of the line's source.
   Result<bool> Next(SightingLine& line, size_t& source);
 
  private:
@@ -27,7 +27,7 @@ class MergedSightings {
 
   std::vector<SightingSource*> sources_;
   std::vector<Head> heads_;
-  std::vector<size_t> heap_;  // of heads that hold a line; the first is on top
+  std::vector<size_t> heap_;  // of heads with a line; the first is on top
   bool started_ = false;
 };
 

@@ -12,7 +12,7 @@
 
 namespace wf::messages {
 
-// The fields of a line, as they stand in it.
+// The fields of a line, as written.
 struct MessageFields {
   Nanos time_ns = 0;
   MessageKind kind = MessageKind::kMessage;
@@ -26,10 +26,11 @@ enum class LineKind { kSighting, kNothing, kMalformed };  // kNothing: a comment
 // `line` has no line feed; a carriage return at its end is ignored. On kMalformed, `fault` says what is wrong with it.
 LineKind ParseMessageLine(std::string_view line, MessageFields& fields, std::string& fault);
 
-// Evidence and truth: thread=, conn=, bytes=, path=. Other keys are passed over.
+// Evidence and truth: thread=, conn=, bytes=, path=. Other keys are skipped.
 void ReadMessageKeys(std::string_view keys, Sighting& sighting);
 
-// "1655759356.535256": whole seconds, up to 9 digits behind the point, exactly. False: not so, or beyond 64 bits of ns.
+// "1655759356.535256": whole seconds, up to 9 digits behind the point, exactly. False: another form, or
+// beyond 64 bits of ns.
 bool ParseSeconds(std::string_view text, Nanos& time_ns);
 // Six digits behind the point where they suffice, else nine.
 void AppendSeconds(Nanos time_ns, std::string& out);

@@ -1,6 +1,7 @@
 // Message text, piece by piece → sightings in the order of their lines.
 //
-// No memory is taken per line: words are read where they lie in the buffer, ids become keys (KeyOf). Thread safety: none.
+// No memory is allocated per line: words are read in place in the buffer, ids become keys (KeyOf). Thread
+// safety: none.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@ class MessageTextReader : public SightingSource {
 
   Result<bool> Next(SightingLine& line) override;
 
-  uint64_t lines() const { return lines_; }  // all that were read, comments and empty ones too
+  uint64_t lines() const { return lines_; }  // all lines read, including comments and empty ones
   uint64_t malformed() const { return malformed_; }
   const std::string& first_fault() const { return first_fault_; }  // "NAME:LINE: reason"
 
@@ -46,10 +47,10 @@ class MessageTextReader : public SightingSource {
   StringTable& nodes_;
   std::string fault_, first_fault_;
   std::vector<char> buffer_;
-  size_t begin_ = 0, end_ = 0;  // what is read and not yet given
+  size_t begin_ = 0, end_ = 0;  // read but not yet returned
   bool ended_ = false, overlong_ = false;
   uint64_t lines_ = 0, malformed_ = 0;
-  std::array<NodeId, 256> recent_{};  // names are few, and compared faster than they are hashed
+  std::array<NodeId, 256> recent_{};  // names are few, and comparing is faster than hashing
 };
 
 }  // namespace wf::messages

@@ -1,5 +1,5 @@
-// NodeChanges: what the user says about nodes, applied to sightings as they are read: other names, and how far a node's
-// clock is off.
+// NodeChanges: the user's corrections of nodes, applied to sightings as they are read: other names, and
+// offsets of clocks.
 //
 // Thread safety: none.
 #pragma once
@@ -24,11 +24,11 @@ class NodeChanges {
   NodeChanges(std::unordered_map<std::string, std::string> renames,
               std::map<std::string, Nanos> skew, StringTable& nodes);
 
-  // Renames, then moves the time if a node sighted it by its own clock.
+  // Renames, then moves the time if the node sighted by its own clock.
   void Apply(Sighting& sighting);
 
   Nanos least_shift() const { return least_shift_; }  // ≤ 0
-  // Of the nodes named in `skew`, those that sighted nothing by their own clock.
+  // Nodes named in `skew` that sighted nothing by their own clock.
   std::vector<std::string> Unmoved() const;
 
  private:

@@ -1,12 +1,13 @@
 // SightingSorter: sightings of one file, nearly in order of time → in order of time.
 //
-// A line may be late by the window: it is then sorted in. One that is later than that comes out as soon as it can, and
-// is counted. Equal times come out in the order of their lines.
+// A line that is late by at most the window is sorted in. A later one comes out as soon as possible, and is
+// counted. Equal times come out in the order of their lines.
 //
-// Lines stand in runs, each ascending (patience sorting): a line goes behind the first run whose last line is not after
-// it. What is in order makes one run, lines of k hosts in turn about k, so that a line costs next to nothing where order
-// is good; what fits no run of a few goes into a heap, so that it never costs more than O(log n). Within the window a
-// line takes 40 bytes, what only some lines have (threads, truth, texts) aside.
+// Lines are kept in ascending runs (patience sorting): a line is appended to the first run whose last line is
+// not after it. Ordered lines make one run, interleaved lines of k hosts about k, so that a line costs little
+// where the order is good. A line that fits none of a few runs goes into a heap, so that it never costs more
+// than O(log n). Within the window a line takes 40 bytes, plus values that only some lines have (threads,
+// truth, texts).
 //
 // Thread safety: none.
 #pragma once
@@ -24,17 +25,18 @@ class SightingSorter {
  public:
   enum class Texts { kKeep, kDrop };
 
-  // `least_shift` (≤ 0) is the least that anybody adds to a time before Push: times are then that much less ordered.
+  // `least_shift` (≤ 0) is the min that is added to a time before Push: times are out of order by that much
+  // more.
   SightingSorter(Nanos window, Nanos least_shift, Texts texts)
       : window_(window), least_shift_(least_shift), texts_(texts) {}
 
-  // All of one input. `raw_time_ns` is the time as it stands in the file, before it was shifted.
+  // All of one input. `raw_time_ns` is the time as in the file, before it was shifted.
   void Push(const SightingLine& line, Nanos raw_time_ns);
-  // Nothing is pushed any more.
+  // No more calls of Push follow.
   void Finish() { finished_ = true; }
 
   bool empty() const { return size_ == 0; }
-  // Whether the first line may be taken: nothing that is still allowed to come stands before it.
+  // Whether the first line may be returned: no line that may still come is before it.
   bool Ready() const { return size_ != 0 && (finished_ || First().time_ns <= safe_); }
   Nanos FirstTime() const { return First().time_ns; }
   void Pop(SightingLine& line);
@@ -92,7 +94,7 @@ class SightingSorter {
   bool finished_ = false;
   std::vector<std::deque<Kept>> runs_;  // none empty
   size_t first_ = 0;                    // the run whose front is first
-  std::vector<Kept> heap_;              // what went behind no run when there were enough of them
+  std::vector<Kept> heap_;              // lines that fitted no run when there were enough runs
   size_t size_ = 0;
   uint32_t input_ = 0;
   bool any_ = false;

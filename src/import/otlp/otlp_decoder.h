@@ -8,8 +8,8 @@
 // A span without end (end 0 and start not 0) lacks kHasEnd; a start of 0 is a time, because protobuf does not tell
 // 0 from absent. Attributes under "wherefore.row." restore what our own export wrote (otlp_encoder.h).
 //
-// All functions append to `out`. On an error nothing is appended: a request is accepted or refused as a whole, single
-// spans may be rejected (report.rejected) for ids that are zero or of the wrong length.
+// All functions append to `out`. On an error nothing is appended: a request is accepted or rejected as a
+// whole, but single spans may be rejected (report.rejected) for ids that are zero or of the wrong length.
 #pragma once
 
 #include <string_view>
@@ -21,8 +21,8 @@
 
 namespace wf::otlp {
 
-// One ExportTraceServiceRequest (also TracesData: the same bytes). Requests concatenated are one request, as protobuf
-// defines it.
+// One ExportTraceServiceRequest (also TracesData: the same bytes). Concatenated requests are one request, as
+// protobuf defines it.
 Status DecodeOtlpProtobuf(std::string_view request, const decode::DecodeOptions& options,
                           EventBatch& out, decode::DecodeReport& report);
 
@@ -31,8 +31,8 @@ Status DecodeOtlpProtobuf(std::string_view request, const decode::DecodeOptions&
 Status DecodeOtlpJson(std::string_view request, const decode::DecodeOptions& options,
                       EventBatch& out, decode::DecodeReport& report);
 
-// Log records of an ExportLogsServiceRequest and data points of an ExportMetricsServiceRequest (protobuf): we keep
-// neither, and answer how many were rejected.
+// Log records of an ExportLogsServiceRequest and data points of an ExportMetricsServiceRequest (protobuf):
+// neither is kept, and the answer says how many were rejected.
 Result<int64_t> CountOtlpLogs(std::string_view request);
 Result<int64_t> CountOtlpMetrics(std::string_view request);
 Result<int64_t> CountOtlpLogsJson(std::string_view request);

@@ -1,7 +1,7 @@
-// EventBatch rows → OTLP, for `wherefore export`, tests and benches. Decoding what was encoded gives the same rows:
-// equal ContentHash, whatever format they first came in. Rows that OTLP has no words for (events of other types, a
-// FOLLOWS_FROM parent, a missing start, an inferred row) carry attributes under "wherefore.row.", which our decoder
-// turns back and everybody else may ignore.
+// EventBatch rows → OTLP, for `wherefore export`, tests and benches. Decoding what was encoded gives the same
+// rows: equal ContentHash, whatever format they first came in. Rows that OTLP cannot express (events of other
+// types, a FOLLOWS_FROM parent, a missing start, an inferred row) get attributes under "wherefore.row.",
+// which our decoder restores and other programs may ignore.
 #pragma once
 
 #include <cstdint>

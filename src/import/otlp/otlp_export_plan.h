@@ -1,5 +1,5 @@
-// The shape both encoders write: rows grouped by process and scope, and attribute lists taken apart into what OTLP
-// has fields for and the rest. Internal to this folder.
+// The shape both encoders write: rows grouped by process and scope, and attribute lists split into those with
+// a field in OTLP and the rest. Internal to this folder.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct KeyedValue {
   Value value;
 };
 
-// The decoder writes OTLP's own fields as the last attributes, in a fixed order; exactly those are fields again.
+// The decoder writes OTLP's own fields as the last attributes, in a fixed order; exactly these become fields
+// again.
 struct SplitAttributes {
   std::vector<KeyedValue> attributes;
   uint32_t dropped_attributes = 0, dropped_events = 0, dropped_links = 0;

@@ -23,10 +23,10 @@ constexpr std::string_view kRowProbability = "wherefore.row.probability";  // do
 constexpr std::string_view kRowLinkRef =
     "wherefore.row.link_ref";  // int: PackedLink::ref, on a link
 
-// Where PackedLink::ref stands in a packed link: behind trace and span id.
+// The offset of PackedLink::ref in a packed link: after trace and span id.
 constexpr size_t kPackedLinkRefOffset = 24;
 
-// Columns of a span that are settled only when all its fields were seen.
+// Columns of a span that are known only when all its fields were read.
 struct SpanState {
   bool trace_id_ok = false, span_id_ok = false;
   const char* rejected = nullptr;  // reason, when an id has the wrong length
@@ -39,8 +39,8 @@ inline uint8_t OtlpMarks(int64_t start, int64_t end) {
   return static_cast<uint8_t>(kHasStart | (end != 0 || start == 0 ? kHasEnd : 0));
 }
 
-// The attribute just written to the last row (or link) has a "wherefore.row." key: when it is one of ours and its
-// value is in range, restores what it stands for and removes it; else it stays an attribute like any other.
+// The attribute just written to the last row (or link) has a "wherefore.row." key: when it is one of ours and
+// its value is in range, restores its meaning and removes it; else it stays an ordinary attribute.
 void RestoreRowAttribute(decode::AttributeWriter& writer, decode::AttributePlace place,
                          SpanState& state);
 

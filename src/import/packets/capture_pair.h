@@ -1,8 +1,9 @@
 // Two captures, where packets enter a switch and where they leave one of its queues → passages.
 //
-// A packet is known again by its 5-tuple, IP id (with the offset, if it is a fragment), TCP's sequence number and a hash of
-// its payload; those that agree in all of it are matched in order. What routers change (hop limit, checksums) is not compared;
-// address translation between the two places is not undone. Fragments without a header take the ports of their first one.
+// A packet is recognised by its 5-tuple, IP id (with the offset, if it is a fragment), TCP's sequence number
+// and a hash of its payload; packets that agree in all of these are matched in order. Fields that routers
+// change (hop limit, checksums) are not compared; address translation between the two places is not undone.
+// Later fragments, which have no transport header, get the ports of the first.
 #pragma once
 
 #include <string>
@@ -15,23 +16,24 @@ namespace wf::packets {
 
 struct CapturePair {
   QueueName queue;
-  std::vector<std::string> before;  // one for each way in; more than one where ports flow together
+  std::vector<std::string> before;  // one per way in; several where several ports feed it
   std::string after;
 };
 
-// All pairs of one question at once: payloads are compared as far as every capture holds them, or a packet would not be
-// known again from one queue to the next. Linux cooked captures hold both directions: incoming packets count as before, outgoing ones as after.
-// `progress` is told of the bytes of all its files together.
+// All pairs of one question at once: payloads are compared only as far as every capture holds them, because
+// otherwise a packet would not be recognised from one queue to the next. Linux cooked captures hold both
+// directions: incoming packets count as before, outgoing ones as after. `progress` receives the bytes of all
+// files together.
 Status AddCapturePairs(const std::vector<CapturePair>& pairs, PacketPassages& out,
                        const CaptureProgress& progress = {});
 
-// One packet at one of the two places, for who captures by himself.
+// One packet at one of the two places, for callers that capture themselves.
 struct SightedPacket {
   Nanos time_ns = 0;
   Hash128 content;
   uint32_t flow = 0;
 };
-// Both in order of time.
+// Both are in order of time.
 void MatchSightings(const QueueName& queue, const std::vector<SightedPacket>& before,
                     const std::vector<SightedPacket>& after, PacketPassages& out);
 

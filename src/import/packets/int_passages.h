@@ -1,7 +1,7 @@
-// INT reports → passages: each hop that tells its times went through a queue.
+// INT reports → passages: each hop that reports its times passed a queue.
 //
-// Reports are added in the order of their arrival. Sequence numbers (22 bits, of each reporting node's hardware) tell
-// which ones are missing. Thread safety: none.
+// Reports are added in the order of their arrival. Sequence numbers (22 bits, of each reporting node's
+// hardware) show which reports are missing. Thread safety: none.
 #pragma once
 
 #include <map>
@@ -20,7 +20,8 @@ namespace wf::packets {
 class IntSequence {
  public:
   enum class Step : uint8_t { kFirst, kNext, kGap, kLate, kRepeated };
-  // kGap: some are missing, `missed` of them. kLate: one that was missed, or came twice, after others.
+  // kGap: `missed` reports are missing. kLate: a report that was missed, or a duplicate, arrived after later
+  // ones.
   Step Take(uint32_t sequence, int64_t& missed);
 
  private:
@@ -32,11 +33,11 @@ class IntPassages {
  public:
   explicit IntPassages(PacketPassages& out) : out_(out) {}
 
-  // The payload of a datagram from `sender`. Malformed ones are counted; what precedes the fault in them is used.
+  // The payload of a datagram from `sender`. Malformed ones are counted; the part before the fault is used.
   void AddDatagram(std::string_view sender, std::string_view datagram);
 
-  // Every INT report of a capture, from any port, or from `port` alone (0: any). Returns an error only if the file
-  // cannot be read, before anything was added, or if `progress` says to stop.
+  // Every INT report of a capture, from any port, or from `port` alone (0: any). Returns an error only if the
+  // file cannot be read, in which case nothing was added, or if `progress` returns false.
   Status AddCapture(const std::string& path, uint16_t port, const CaptureProgress& progress = {});
 
  private:
@@ -46,12 +47,12 @@ class IntPassages {
   };
   void AddReport(const IntGroup& group, const IntReport& report);
   Packet PacketOf(const IntGroup& group, const IntReport& report);
-  // False: it does not tell when.
+  // False: the hop does not report its times.
   bool AddHop(const IntMetadata& hop, uint32_t node_id, uint32_t position, const Packet& packet);
 
   PacketPassages& out_;
   std::map<std::tuple<std::string, uint32_t, uint8_t>, IntSequence> sequences_;
-  uint64_t unnamed_ = 0;  // packets whose report does not show them
+  uint64_t unnamed_ = 0;  // packets that their report does not identify
 };
 
 }  // namespace wf::packets

@@ -2,8 +2,9 @@
 // Specification", version 2.0 (P4.org Applications Working Group), sections 3.2 to 3.4, cited below as TR, and of the "In-band
 // Network Telemetry (INT) Dataplane Specification", version 2.1, cited as INT.
 //
-// A UDP datagram holds a group header and one or more individual reports, each about one packet at the reporting node.
-// The packet itself, cut short, may follow, and a stack of metadata of the hops before may lie within it (INT-MD).
+// A UDP datagram holds a group header and one or more individual reports, each about one packet at the
+// reporting node. The packet itself, cut short, may follow, and it may contain a stack of metadata of the
+// earlier hops (INT-MD).
 #pragma once
 
 #include <cstdint>
@@ -30,10 +31,10 @@ constexpr uint16_t kIntBuffer = IntBit(8);        // 8 bits id, 24 bits occupanc
 constexpr uint16_t kIntDrop = IntBit(15);  // reports: 8 bits queue, 8 bits reason, 16 bits padding
 constexpr uint16_t kIntChecksum = IntBit(15);  // stacks: the checksum complement, last of all
 
-// Words of four bytes that the bits ask for: one each, two for bits 4, 5 and 6.
+// The number of four-byte words that the bits stand for: one each, two for bits 4, 5 and 6.
 int IntWords(uint16_t bits);
 
-// Where metadata stands decides what bits 0 and 15 mean.
+// The place of the metadata decides what bits 0 and 15 mean.
 enum class IntPlace : uint8_t { kReport, kStack };
 
 // The metadata of one hop. A value is absent if its bit is not set, or if the field was all ones: "invalid".
@@ -90,10 +91,10 @@ struct IntReport {
   IntMetadata metadata;  // of the reporting node; its bits are RepMdBits
   std::vector<IntTlv> tlvs;
   std::string_view extension;  // domain specific extension data
-  // The truncated packet, of inner type Ethernet, IPv4 or IPv6, or of a TLV; empty: none.
+  // The truncated packet, of inner type Ethernet, IPv4 or IPv6, or from a TLV; empty: none.
   std::string_view packet;
   pcap::LinkType packet_link = pcap::LinkType::kRawIp;
-  // Its headers with INT's taken out: the flow as the hosts know it. Set if they could be read.
+  // Its headers without those of INT: the flow as the hosts see it. Set if they could be read.
   std::optional<pcap::PacketHeaders> headers;
   std::optional<IntStack> stack;
 };

@@ -1,4 +1,4 @@
-// Telemetry reports to bytes: what a switch would send. For tests, scenarios and whoever has no P4 switch.
+// Encodes telemetry reports as a switch would send them. For tests, scenarios and users without a P4 switch.
 // Pure functions; any thread.
 #pragma once
 
@@ -9,13 +9,14 @@
 
 namespace wf::packets {
 
-// The payload of a UDP datagram. A value that is absent though its bit is set is written as all ones. Of each report
-// the inner contents are written as inner_type says: tlvs, extension or packet; padded to whole words.
-// Refused: a report of more than 255 words.
+// The payload of a UDP datagram. A missing value whose bit is set is written as all ones. inner_type selects
+// the contents of each report: tlvs, extension or packet, padded to whole words. Rejects a report of more
+// than 255 words.
 Result<std::string> EncodeIntReports(const IntGroup& group);
 
-// A packet with an INT-MD stack put in as a UDP datagram of its own before `transport` (next protocol type 2): what
-// a sink reports. `ip` is the packet's IP header, made longer and of protocol UDP; `port` marks INT in this network.
+// A packet with an INT-MD stack inserted as a separate UDP datagram before `transport` (next protocol type
+// 2), as a sink reports it. `ip` is the packet's IP header, with the new length and protocol UDP; `port`
+// marks INT in this network.
 std::string EncodeIntOverUdp(const pcap::PacketHeaders& headers, const IntStack& stack,
                              uint16_t port);
 

@@ -1,4 +1,4 @@
-// The stack of hop metadata that INT-MD leaves within a packet, and the packet as it was before INT was put in.
+// The stack of hop metadata that INT-MD puts into a packet, and the packet without INT.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,11 @@
 
 namespace wf::packets {
 
-// Finds INT headers behind UDP, TCP, GRE, VXLAN GPE or Geneve and takes them out of `headers`: ports, protocol and
-// payload become those that the hosts know. The places that mark INT (a UDP port, a DSCP value, a probe marker, a
-// protocol number) are for each network to choose, so what is recognised is the header itself: type, version, lengths that
-// agree with each other and with the instruction bitmap. Nothing: there is none; of INT-MX there is no stack either.
+// Finds INT headers behind UDP, TCP, GRE, VXLAN GPE or Geneve and removes them from `headers`: ports,
+// protocol and payload become those that the hosts see. Each network chooses its own mark for INT (a UDP
+// port, a DSCP value, a probe marker, a protocol number), so the header itself is recognised: type, version,
+// and lengths that agree with each other and with the instruction bitmap. Empty if there is no stack; INT-MX
+// has none either.
 std::optional<IntStack> DecodeIntStack(pcap::PacketHeaders& headers);
 
 }  // namespace wf::packets

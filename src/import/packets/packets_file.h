@@ -1,4 +1,4 @@
-// The events of packets as a file for `explain --events`, and the account of how they came about.
+// The events of packets as a file for `explain --events`, and the counts of how they were made.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@
 
 namespace wf::packets {
 
-// Told how many events were written so far; false: stop.
+// Receives the number of events written so far; returns false to stop.
 using WriteProgress = std::function<bool(int64_t events)>;
 
-// JSON lines. The file does not appear before it is whole.
+// JSON lines. The file appears only when it is complete.
 Status WritePacketEvents(const PacketEvents& events, const std::string& path,
                          const WriteProgress& progress = {});
 
-// Every name that may be counted, with what it means; in the order of the report.
+// Every counter name with its meaning, in the order of the report.
 struct PacketCountName {
   std::string_view name, meaning;
 };
@@ -28,7 +28,7 @@ const std::vector<PacketCountName>& PacketCountNames();
 
 // {"events","passages",...}: each known name, zeros included.
 std::string PacketCountsJson(const PacketPassages& passages);
-// For people: what is not zero.
+// For people: counters that are not zero.
 std::string PacketCountsText(const PacketPassages& passages);
 
 }  // namespace wf::packets

@@ -1,5 +1,5 @@
-// QueuePassage: one packet went through one queue. What INT reports and pairs of captures both come down to, before
-// events are made of it (packet_events.h).
+// QueuePassage: one packet passed one queue. INT reports and pairs of captures both become passages, from
+// which events are made (packet_events.h).
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,11 @@ struct QueueName {
 };
 
 struct QueuePassage {
-  uint32_t queue = 0, flow = 0;  // in PacketPassages
+  uint32_t queue = 0, flow = 0;  // indexes in PacketPassages
   Hash128 packet;                // the same wherever the packet was seen
   Nanos ingress_ns = 0, egress_ns = 0;
-  // Which hop of the packet's way, from 1; 0: only the times tell. A stack of INT tells.
+  // The number of the hop on the packet's way, from 1, if an INT stack shows it; 0: only the times order the
+  // hops.
   uint32_t position = 0;
 };
 
@@ -39,7 +40,7 @@ struct PassageFlow {
   std::string source;  // the sending host
 };
 
-// Everything of one run. `counts` names what was read, left out and repaired.
+// All passages of one run. `counts` counts what was read, left out and repaired, by name.
 struct PacketPassages {
   std::vector<QueueName> queues;
   std::vector<PassageFlow> flows;
@@ -49,8 +50,8 @@ struct PacketPassages {
   uint32_t QueueIndex(const QueueName& name);
   uint32_t FlowIndex(const pcap::FiveTuple& flow);
   uint32_t UnknownFlow();
-  // Packets that cannot be told apart (equal in all that is compared) are told apart by being the first, second, … at
-  // this place: in a queue that keeps the order the n-th to enter is the n-th to leave. `place` names the observer.
+  // Packets that are equal in everything compared are numbered: the first, second, … at this place. In a
+  // queue that keeps the order, the n-th to enter is the n-th to leave. `place` names the observer.
   Hash128 PacketId(const Hash128& content, const Hash128& place);
   void Count(std::string_view name, int64_t n = 1) { counts[std::string(name)] += n; }
 
@@ -60,14 +61,16 @@ struct PacketPassages {
   std::map<std::pair<Hash128, Hash128>, uint32_t> seen_;
 };
 
-// In front of each packet in a capture file.
+// Size of the header before each packet in a capture file.
 constexpr size_t kCaptureRecordHeader = 16;
 
-// Told how many bytes of a file were read so far, now and then; false: stop. Stopping is an error of its caller's.
+// Receives from time to time how many bytes of a file were read; returns false to stop. Stopping is then the
+// caller's error.
 using CaptureProgress = std::function<bool(size_t bytes)>;
 Error CaptureStopped();
 
-// A packet by its 5-tuple, IP id and TCP's sequence number, and what else is given (a hash of its payload).
+// Identifies a packet by its 5-tuple, IP id and TCP sequence number, and by a hash of its payload or whatever
+// else is given.
 Hash128 PacketContent(const pcap::PacketHeaders& headers, uint64_t payload_hash);
 
 }  // namespace wf::packets

@@ -1,6 +1,5 @@
-// BlockReader: a file or bytes in memory as one stream of which any stretch can be looked at. Files are read in blocks
-// that stay in the cache of the processor.
-// Thread safety: none.
+// BlockReader: a file or bytes in memory as one stream in which the next bytes can be looked at. Files are
+// read in blocks that stay in the processor's cache. Thread safety: none.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +14,7 @@ class BlockReader {
  public:
   // `bytes` must outlive the reader.
   explicit BlockReader(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
-  // Takes the descriptor.
+  // Takes ownership of the descriptor.
   explicit BlockReader(int descriptor) : descriptor_(descriptor) {}
   ~BlockReader();
   BlockReader(const BlockReader&) = delete;
@@ -26,9 +25,9 @@ class BlockReader {
     if (static_cast<size_t>(end_ - at_) < size && !Fill(size)) return nullptr;
     return at_;
   }
-  // Of what was looked at.
+  // Advances over bytes that were looked at.
   void Pass(size_t size) { at_ += size; }
-  // What is there without reading more.
+  // Bytes available without reading more.
   size_t there() const { return static_cast<size_t>(end_ - at_); }
   int error() const { return error_; }  // errno of a failed read, or 0
 

@@ -1,4 +1,4 @@
-// Numbers in network byte order. The caller has checked that the bytes are there.
+// Numbers in network byte order. The caller checks that there are enough bytes.
 #pragma once
 
 #include <cstddef>

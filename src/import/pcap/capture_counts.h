@@ -1,4 +1,4 @@
-// What was met on the way from a capture's packets to messages, by name: loss is data.
+// Counts, by name, of what was found between a capture's packets and its messages.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct CaptureCount {
   int64_t value = 0;
 };
 
-// All of them, in a fixed order, zeros too.
+// All counts in a fixed order, zeros included.
 std::vector<CaptureCount> NamedCounts(const CaptureCounts& counts);
 
 }  // namespace wf::pcap

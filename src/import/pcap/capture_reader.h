@@ -1,8 +1,8 @@
-// Capture files in: pcap (microseconds and nanoseconds, either byte order) and pcapng, by libpcap, which appears in this
-// folder only.
+// Reads capture files: pcap (microseconds and nanoseconds, either byte order) and pcapng, by libpcap, which
+// appears in this folder only.
 //
-// A capture whose program was killed ends in the middle of a packet: what stands before is read, and truncated() says
-// so. Thread safety: none.
+// If the capturing program was killed, the file ends in the middle of a packet: everything before is read,
+// and truncated() returns true. Thread safety: none.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace wf::pcap {
 
 class CaptureReader {
  public:
-  // kEnvironment: cannot be read; kBadInput: not a capture, or of a link type that we do not know.
+  // kEnvironment: cannot be read; kBadInput: not a capture, or of an unknown link type.
   static Result<std::unique_ptr<CaptureReader>> Open(const std::string& path);
   // `bytes` must outlive the reader; `name` is for errors.
   static Result<std::unique_ptr<CaptureReader>> OpenBytes(std::string_view bytes,
@@ -26,11 +26,11 @@ class CaptureReader {
   CaptureReader(const CaptureReader&) = delete;
   CaptureReader& operator=(const CaptureReader&) = delete;
 
-  // Nothing at the end. The packet is valid until the next call.
+  // Empty at the end. The packet is valid until the next call.
   std::optional<CapturedPacket> Next();
 
   LinkType link() const;
-  uint32_t snapshot_length() const;  // packets were cut to it when captured
+  uint32_t snapshot_length() const;  // packets were cut to this length when captured
   bool truncated() const;            // the file ended early; known at the end
 
  private:

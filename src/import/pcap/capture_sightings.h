@@ -1,12 +1,12 @@
 // CaptureSightings: the messages of a packet capture, as sightings.
 //
-// Packets → connections (TcpConnection) → messages of a protocol (Dialogue) → sightings. A capture sees each message
-// once, by the clock of the machine that captured: plain CALL, RET and MSG. Nodes are addresses, or named by NodeNames.
-// Ids are the ports and the sequence number of a request's first byte, so that another capture of the same connection
-// gives the same ids. Keys: conn= (the flow, from client to server), proto=, bytes=.
+// Packets → connections (TcpConnection) → messages of a protocol (Dialogue) → sightings. A capture shows each
+// message once, by the clock of the capturing machine: plain CALL, RET and MSG. Nodes are addresses, or named
+// by NodeNames. Ids are the ports and the sequence number of a request's first byte, so that another capture
+// of the same connection gives the same ids. Keys: conn= (the flow, from client to server), proto=, bytes=.
 //
-// Lines come at most 8 s behind the time they tell, so that --reorder's default sorts them in. Memory is bounded: idle
-// connections are forgotten when there are too many, held bytes are given up.
+// Lines come at most 8 s after their own time, so that --reorder's default sorts them. Memory is bounded:
+// idle connections are dropped when there are too many, and held bytes are given up.
 //
 // Thread safety: none. `nodes` must outlive it.
 #pragma once
@@ -25,16 +25,16 @@ namespace wf::pcap {
 
 struct CaptureSightingOptions {
   NodeNames names;
-  // Addresses without a name get that which DNS answers in the capture give them. The capture is read twice.
+  // Names addresses without a name by the DNS answers in the capture. The capture is then read twice.
   enum class DnsNames : uint8_t { kIgnore, kUse } dns_names = DnsNames::kIgnore;
   uint32_t input = 1;                 // place on the command line, for Place
-  size_t most_held_bytes = 64 << 20;  // of all connections, waiting for what is missing
+  size_t most_held_bytes = 64 << 20;  // of all connections, waiting for missing bytes
   size_t most_connections = 1 << 17;  // about 200 MB if all are open
 };
 
 class CaptureSightings : public SightingSource {
  public:
-  // kEnvironment: cannot be read; kBadInput: not a capture that we read.
+  // kEnvironment: cannot be read; kBadInput: not a supported capture.
   static Result<std::unique_ptr<CaptureSightings>> Open(const std::string& path,
                                                         const CaptureSightingOptions& options,
                                                         StringTable& nodes);
@@ -47,7 +47,7 @@ class CaptureSightings : public SightingSource {
 
   Result<bool> Next(SightingLine& line) override;
 
-  // What was met so far; whole once Next has returned false.
+  // Counts so far; complete once Next has returned false.
   CaptureCounts counts() const;
   std::vector<CaptureCount> Counts() const { return NamedCounts(counts()); }
 

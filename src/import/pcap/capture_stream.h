@@ -1,11 +1,11 @@
-// CaptureStream: the packets of a capture, fast, of several interfaces, and of files that are damaged.
+// CaptureStream: the packets of a capture: fast, with several interfaces, and from damaged files.
 //
-// libpcap (CaptureReader) copies every packet twice, stops at the first record that makes no sense and refuses files
-// whose interfaces differ in link type. Here the two common formats, pcap and pcapng, are read in large blocks and
-// packets are views of them; behind nonsense the next plausible record is looked for, and what was passed over is
-// counted; each interface of a pcapng file has its own link type, resolution and offset of time, and packets of several
-// interfaces, which are written in batches, are put into the order of their times within a window. Other formats that
-// libpcap knows are left to it.
+// libpcap (CaptureReader) copies every packet twice, stops at the first invalid record and rejects files
+// whose interfaces differ in link type. Here the two common formats, pcap and pcapng, are read in large
+// blocks, and packets are views into them. After invalid bytes the next plausible record is searched, and the
+// skipped bytes are counted. Each interface of a pcapng file has its own link type, time resolution and
+// offset; packets of several interfaces, which are written in batches, are sorted by time within a window.
+// Other formats that libpcap knows are left to it.
 //
 // Thread safety: none.
 #pragma once
@@ -21,19 +21,19 @@ namespace wf::pcap {
 
 struct CaptureStreamCounts {
   int64_t packets = 0;
-  int64_t corrupt_bytes = 0;  // passed over
-  int64_t unread_links = 0;   // packets of an interface whose link type is not read
-  int64_t without_time = 0;   // packets that do not tell when; they get the time before
-  int64_t dropped = 0;        // by the capturing program, as it says
+  int64_t corrupt_bytes = 0;  // skipped
+  int64_t unread_links = 0;   // packets of an interface with an unsupported link type
+  int64_t without_time = 0;   // packets without a time; they get the previous one
+  int64_t dropped = 0;        // by the capturing program, as it reports
   bool truncated = false;     // ends in the middle of a packet
 };
 
-// Does a file that begins with these bytes (at least 4) look like a capture?
+// Whether a file that begins with these bytes (at least 4) looks like a capture.
 bool LooksLikeCapture(std::string_view head);
 
 class CaptureStream {
  public:
-  // kEnvironment: cannot be read; kBadInput: not a capture, or of a link type that we do not know.
+  // kEnvironment: cannot be read; kBadInput: not a capture, or of an unknown link type.
   static Result<std::unique_ptr<CaptureStream>> Open(const std::string& path);
   // `bytes` must outlive the stream; `name` is for errors.
   static Result<std::unique_ptr<CaptureStream>> OpenBytes(std::string_view bytes,

@@ -1,5 +1,5 @@
-// Capture files out: pcap with nanoseconds, which every analyser of the last ten years reads.
-// Thread safety: none.
+// Writes capture files: pcap with nanoseconds, which every analyser of the last ten years reads. Thread
+// safety: none.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ constexpr uint32_t kWholePackets = 262144;  // libpcap's largest snapshot length
 
 class CaptureWriter {
  public:
-  // Packets are cut to `snapshot_length` bytes; their wire length stays.
+  // Packets are cut to `snapshot_length` bytes; their wire length is kept.
   static Result<std::unique_ptr<CaptureWriter>> Create(const std::string& path, LinkType link,
                                                        uint32_t snapshot_length = kWholePackets);
-  ~CaptureWriter();  // what was not flushed is lost if the disk is full; Close tells
+  ~CaptureWriter();  // unflushed bytes are lost if the disk is full; Close reports it
   CaptureWriter(const CaptureWriter&) = delete;
   CaptureWriter& operator=(const CaptureWriter&) = delete;
 
-  // wire_length 0: as long as the bytes.
+  // wire_length 0: the length of `bytes`.
   void Write(Nanos time_ns, std::string_view bytes, uint32_t wire_length = 0);
   Status Flush();
   Status Close();

@@ -1,4 +1,5 @@
-// The pcap format: a header, then packets, each behind its own: seconds, fraction, captured and original length.
+// The pcap format: a file header, then packets, each after its own header: seconds, fraction, captured and
+// original length.
 #pragma once
 
 #include <memory>
@@ -12,11 +13,11 @@
 namespace wf::pcap {
 
 bool IsClassicCapture(std::string_view magic);
-// `bytes` begin with such a magic number.
+// `bytes` begin with one of its magic numbers.
 Result<std::unique_ptr<CaptureStream>> OpenClassicCapture(std::unique_ptr<BlockReader> bytes,
                                                           const std::string& name);
 
-// Of a file's LINKTYPE_ number.
+// The link type for a file's LINKTYPE_ number.
 std::optional<LinkType> LinkTypeOfFile(uint32_t number);
 
 }  // namespace wf::pcap

@@ -1,7 +1,7 @@
-// ConnectionTable: connections by their two ends, and in the order in which they were last heard of.
+// ConnectionTable: connections by their two ends, and in the order of their last packet.
 //
-// Open addressing over hashes; entries are found by one probe and one comparison. Slots of removed connections are used
-// again. Thread safety: none.
+// Open addressing over hashes; entries are found by one probe and one comparison. Slots of removed
+// connections are reused. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,12 @@ struct Connection {
   TcpConnection tcp;
   IpAddress addresses[2];
   NodeId nodes[2] = {0, 0};
-  uint32_t datagrams[2] = {0, 0};  // stand for sequence numbers where there are none
+  uint32_t datagrams[2] = {0, 0};  // used as sequence numbers where there are none
   size_t held = 0;                 // bytes, as last counted
-  Nanos heard = 0;                 // last, roughly
+  Nanos heard = 0;                 // time of the last packet, approximately
   bool asleep = false;
   uint32_t newer = 0, older = 0;  // neighbours in the list it is in; slots
-  // Texts of its messages, made when the first is told, and again when they change.
+  // Texts of its messages, made for the first message, and again when they change.
   End text_client = kNoEnd;
   Protocol text_protocol = Protocol::kUndecided;
   std::string id_prefix, keys;
@@ -61,17 +61,17 @@ class ConnectionTable {
   void Remove(uint32_t slot);
   Connection& At(uint32_t slot) { return *slots_[slot]; }
   const Connection* Get(uint32_t slot) const { return slots_[slot].get(); }
-  // Another connection over the same ports takes its place.
+  // A new connection over the same ports takes its place.
   void Renew(uint32_t slot);
   size_t size() const { return size_; }
 
-  // Heard of now. Cheap if it was lately.
+  // Notes a packet at `now`. Cheap if the last one was recent.
   void Touch(uint32_t slot, Nanos now) {
     Connection& connection = *slots_[slot];
     if (!connection.asleep && now - connection.heard < kTouchEvery) return;
     Move(slot, now);
   }
-  // The connection awake for which nothing was heard the longest; kNone.
+  // The awake connection whose last packet is the oldest; kNone if there is none.
   uint32_t OldestAwake() const { return lists_[0].oldest; }
   uint32_t OldestAsleep() const { return lists_[1].oldest; }
   void Sleep(uint32_t slot);

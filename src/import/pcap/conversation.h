@@ -1,8 +1,10 @@
-// Conversation: from a connection's bytes in order to its messages: finds the protocol, then lets its dialogue read, and
-// changes it where the connection does (upgrades, tunnels, encryption asked for).
+// Conversation: turns a connection's ordered bytes into messages. It detects the protocol, lets the
+// protocol's dialogue read, and switches dialogues when the connection does (upgrades, tunnels, a request for
+// encryption).
 //
-// What is said before the protocol is known is kept, within bounds. In a connection whose beginning was not captured the
-// first packets may be the middle of anything, so several are tried before it is read by direction changes.
+// Bytes before the protocol is known are kept, within bounds. If the beginning of a connection was not
+// captured, its first packets may be the middle of anything, so several are tried before messages are
+// inferred from changes of direction.
 //
 // Thread safety: none. The context must outlive it.
 #pragma once
@@ -32,16 +34,16 @@ class Conversation {
   void Closed(End from);
   void Quiet();
   void Finish();
-  // Reads it by direction changes, whatever it says.
+  // Infers messages from changes of direction, whatever the bytes are.
   void StayBlind();
 
-  // When the oldest request began of which nobody was told.
+  // When the oldest request that was not yet emitted began.
   Nanos untold_since() const {
     return dialogue_ != nullptr ? dialogue_->untold_since() : std::numeric_limits<Nanos>::max();
   }
   void TellOpenCalls(Nanos now) { dialogue_->TellOpenCalls(now); }
   size_t held_bytes() const { return kept_ + (dialogue_ != nullptr ? dialogue_->HeldBytes() : 0); }
-  // Gives up what is held of messages that are not complete.
+  // Drops the held parts of incomplete messages.
   void DropHeld();
   Protocol protocol() const {
     return dialogue_ != nullptr ? dialogue_->protocol() : Protocol::kUndecided;

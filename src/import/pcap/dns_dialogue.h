@@ -1,5 +1,5 @@
-// DNS over TCP (RFC 7766): messages behind their length, paired by id; several may be open. Queries in datagrams need no
-// dialogue: each is one message.
+// DNS over TCP (RFC 7766): messages after their length, paired by id; several may be open. Queries in
+// datagrams need no dialogue: each is one message.
 #pragma once
 
 #include <unordered_map>

@@ -18,14 +18,15 @@ struct DnsHeader {
 
 enum class DnsPort : uint8_t { kWellKnown, kOther };
 
-// False: not DNS. On ports that are not DNS's, only what reads as one question is believed.
+// False: not DNS. On other ports than DNS's, only a message with exactly one question is accepted.
 bool ReadDnsHeader(std::string_view message, DnsPort port, DnsHeader& header);
 
 struct DnsAddress {
   std::string name;  // as asked for, without the last dot, in lower case
   IpAddress address;
 };
-// The addresses in a response, each with the name of the question: what follows aliases is what was meant.
+// The addresses in a response, each with the name in the question: aliases are followed, because that name is
+// what the client used.
 std::vector<DnsAddress> ReadDnsAddresses(std::string_view message);
 
 }  // namespace wf::pcap

@@ -6,8 +6,8 @@
 
 namespace wf::pcap {
 
-// Do these bytes begin a request or a response? A request's method is followed by a target and, if the line is there
-// as a whole, by the version.
+// Whether these bytes begin a request or a response. A request's method is followed by a target and, if the
+// line is complete, by the version.
 bool LooksLikeHttp1Request(std::string_view bytes);
 bool LooksLikeHttp1Response(std::string_view bytes);
 
@@ -37,7 +37,7 @@ class Http1Dialogue : public OrderedDialogue {
   bool ParseResponse(std::string_view head, const Body& body);
   static size_t ReadFields(std::string_view fields, Body& body);
   static void ReadField(std::string_view line, Body& body);
-  // Reads or passes over the body.
+  // Reads or skips the body.
   void Follow(End from, const Body& body);
   void Count(End from, uint64_t bytes) {
     (IsClient(from) ? request_.bytes : reply_.bytes) += static_cast<int64_t>(bytes);
@@ -45,7 +45,7 @@ class Http1Dialogue : public OrderedDialogue {
   void Ends(End from);
 
   Reading reading_[2] = {Reading::kHead, Reading::kHead};
-  size_t searched_[2] = {0, 0};  // bytes of the head without its end
+  size_t searched_[2] = {0, 0};  // bytes of the head searched without finding its end
 };
 
 }  // namespace wf::pcap

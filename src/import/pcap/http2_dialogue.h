@@ -1,7 +1,8 @@
 // HTTP/2 (RFC 9113) and gRPC over it: frames, padding, CONTINUATION, streams; from the preface or from the middle.
 //
-// Calls and returns are told by stream ids and END_STREAM, which need no headers; headers are decompressed only to tell
-// gRPC apart, as long as every block was seen from the beginning. Otherwise that is counted (hpack_mid_stream).
+// Calls and returns are found by stream ids and END_STREAM, which need no headers. Headers are decompressed
+// only to recognise gRPC, as long as every block was seen from the beginning; otherwise this is counted
+// (hpack_mid_stream).
 #pragma once
 
 #include <map>
@@ -13,7 +14,7 @@ namespace wf::pcap {
 
 constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// Do frames follow each other from here?
+// Whether frames follow each other from here.
 bool LooksLikeHttp2Frames(std::string_view bytes);
 
 class Http2Dialogue : public Dialogue {
@@ -38,7 +39,7 @@ class Http2Dialogue : public Dialogue {
     Nanos push_start = 0;
     int64_t call_bytes = 0, reply_bytes = 0;
   };
-  // A frame being read, or a header block going on in the next.
+  // A frame in progress, or a header block that continues in the next.
   struct Frame {
     uint8_t type = 0, flags = 0;
     uint32_t stream = 0, sequence = 0;

@@ -1,5 +1,5 @@
-// Kafka's protocol: requests and responses behind their length, paired by correlation id. A produce request that wants
-// no acknowledgement (acks = 0) is a MSG.
+// Kafka's protocol: requests and responses after their length, paired by correlation id. A produce request
+// that wants no acknowledgement (acks = 0) is a MSG.
 #pragma once
 
 #include <unordered_map>
@@ -9,8 +9,8 @@
 namespace wf::pcap {
 
 bool LooksLikeKafkaRequest(std::string_view bytes);
-// Nothing but requests of a client with a name: lengths that fit exactly are hard to mistake, on whatever port and in
-// the middle of a connection.
+// Whether the bytes are nothing but requests of a client with a name: lengths that fit exactly are hard to
+// mistake, on any port and in the middle of a connection.
 bool AreWholeKafkaRequests(std::string_view bytes);
 
 class KafkaDialogue : public Dialogue {

@@ -1,9 +1,9 @@
 // MySQL's and MariaDB's client protocol: log-in, commands, result sets (several, with or without EOF packets), prepared
 // statements, LOCAL INFILE.
 //
-// Whether a result set's parts are set off by EOF packets was agreed at log-in, which may not have been captured; the
-// packets tell by their length. Where an end cannot be told, the reply lasts until the client speaks again: clients of
-// this protocol wait.
+// Login decides whether EOF packets separate the parts of a result set. If the login was not captured, the
+// length of the packets shows it. Where the end of a reply cannot be found, the reply lasts until the client
+// sends again, because clients of this protocol wait for it.
 #pragma once
 
 #include "import/pcap/ordered_dialogue.h"
@@ -11,7 +11,7 @@
 namespace wf::pcap {
 
 bool LooksLikeMysqlGreeting(std::string_view bytes);
-// One packet, whole, with a command. Too weak to go by without the port.
+// One complete packet with a command. Too weak as evidence without the port.
 bool LooksLikeMysqlCommand(std::string_view bytes);
 
 class MysqlDialogue : public OrderedDialogue {
@@ -54,8 +54,7 @@ class MysqlDialogue : public OrderedDialogue {
   bool reply_through_ = false;             // with the packet being read
   bool request_through_ = false;
   bool to_tls_ = false;
-  bool continues_[2] = {
-      false, false};  // the next packet goes on with this one: it was of the greatest length
+  bool continues_[2] = {false, false};  // the next packet continues this one, of max length
 };
 
 }  // namespace wf::pcap

@@ -1,6 +1,5 @@
-// NodeNames: what the nodes of a capture are called: by a file of `address[:port] name` lines, by DNS answers in the
-// capture, else by address.
-// Thread safety: none while names are added.
+// NodeNames: the names of a capture's nodes: from a file of `address[:port] name` lines, from DNS answers in
+// the capture, else the address. Thread safety: none while names are added.
 #pragma once
 
 #include <string>
@@ -17,14 +16,14 @@ bool ParseIpAddress(std::string_view text, IpAddress& address);
 
 class NodeNames {
  public:
-  // Lines `address name`, `address:port name`, `[v6 address]:port name`; empty lines and those that begin with # are
-  // passed over. BadInput names the line. Earlier lines win.
+  // Lines `address name`, `address:port name`, `[v6 address]:port name`; empty lines and those that begin
+  // with # are skipped. BadInput names the line. Earlier lines win.
   static Result<NodeNames> Parse(std::string_view text, const std::string& name);
   static Result<NodeNames> Load(const std::string& path);
 
   // By address and port first, then by address, else the address itself.
   std::string NameOf(const IpAddress& address, uint16_t port) const;
-  // Of an address that has none yet; port 0: all.
+  // Names an address without a name; port 0: all ports.
   void Add(const IpAddress& address, uint16_t port, std::string_view name);
   bool empty() const { return names_.empty(); }
 

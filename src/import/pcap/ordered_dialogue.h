@@ -1,11 +1,12 @@
 // OrderedDialogue: protocols whose replies come in the order of their requests and carry no id: HTTP/1.1, Redis,
 // PostgreSQL, MySQL.
 //
-// While nothing is lost, the n-th reply answers the n-th request. Behind a loss the count is off, and two things help.
-// Most clients wait for a reply before they ask again; on a connection that never had two requests open, a reply answers
-// the latest request, whatever was lost before, and bytes of unknown meaning that follow a request are its reply, which
-// ends where the client speaks again. On a connection with pipelining, replies stay unmatched until the next turn: a
-// request that follows a reply with nothing between; there we take all earlier ones as answered.
+// While nothing is lost, the n-th reply answers the n-th request. After a loss the count is wrong, and two
+// things help. Most clients wait for a reply before the next request: on a connection that never had two open
+// requests, a reply answers the latest request, whatever was lost before, and unknown bytes after a request
+// are its reply, which ends when the client sends again. On a connection with pipelining, replies stay
+// unmatched until the next turn, a request that directly follows a reply; there all earlier requests count as
+// answered.
 #pragma once
 
 #include <deque>
@@ -24,7 +25,7 @@ class OrderedDialogue : public Dialogue {
  protected:
   struct Exchange {
     uint32_t id = 0;
-    uint32_t note = 0;  // the protocol's
+    uint32_t note = 0;  // for the protocol's own use
   };
   struct Request {
     bool open = false, told = false;
@@ -39,14 +40,14 @@ class OrderedDialogue : public Dialogue {
     int64_t bytes = 0;
   };
 
-  // A request whose first byte is the first that Parse was given.
+  // A request begins with the first byte that Parse was given.
   void RequestBegins(uint32_t note = 0);
-  // It is complete with the bytes counted in request_.bytes.
+  // The request ends; its size is request_.bytes.
   void RequestEnds();
   // The reply to the oldest open request.
   void ReplyBegins();
   void ReplyEnds();
-  // A reply without a known end: it lasts until the client speaks again.
+  // A reply without a known end: it lasts until the client sends again.
   void ReplyLastsUntilTurn() { reply_.until_turn = true; }
   Exchange* Oldest() { return exchanges_.empty() ? nullptr : &exchanges_.front(); }
   Exchange* Newest() { return exchanges_.empty() ? nullptr : &exchanges_.back(); }

@@ -1,5 +1,5 @@
-// Link, IP and TCP or UDP headers of a packet. Hostile bytes are normal: nothing is read beyond what was captured.
-// Pure function; any thread.
+// Link, IP and TCP or UDP headers of a packet. Input may be hostile: nothing is read beyond the captured
+// bytes. Pure function; any thread.
 #pragma once
 
 #include <string_view>
@@ -16,11 +16,11 @@ enum class PacketFault : uint8_t {
 };
 std::string_view PacketFaultName(PacketFault fault);  // "not_ip" ...
 
-// Fills `out` as far as it could be read. A packet of another protocol than TCP and UDP, or a fragment without its
-// header, is no fault: it has no ports.
+// Fills `out` as far as possible. A packet of another protocol than TCP and UDP, or a fragment without its
+// header, is not a fault: it has no ports.
 PacketFault DecodePacket(LinkType link, std::string_view bytes, PacketHeaders& out);
 
-// The part behind the IP headers: from `transport` and `transport_length`.
+// The part after the IP headers, from `transport` and `transport_length`.
 PacketFault DecodeTransport(PacketHeaders& out);
 
 }  // namespace wf::pcap

@@ -1,4 +1,4 @@
-// UDP and TCP packets of our own making: for captures that we write, and for tests.
+// Encodes UDP and TCP packets: for captures that we write, and for tests.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace wf::pcap {
 
-// IPv4 or IPv6 as the addresses are, header and checksums included; as LinkType::kRawIp.
+// IPv4 or IPv6, depending on the addresses, with header and checksums; as LinkType::kRawIp.
 std::string EncodeUdpPacket(const FiveTuple& flow, uint16_t ip_id, std::string_view payload);
 
-// The same of TCP, without options. `flags`: kTcpSyn ... together.
+// The same for TCP, without options. `flags`: kTcpSyn ... combined.
 std::string EncodeTcpPacket(const FiveTuple& flow, uint32_t sequence, uint32_t acknowledgement,
                             uint8_t flags, std::string_view payload, uint16_t ip_id = 0);
 

@@ -1,5 +1,6 @@
-// PostgreSQL's protocol, version 3: simple and extended queries, pipelining, COPY, notifications, and what comes before
-// them: requests for encryption, cancellation, start-up with authentication, each an exchange of its own.
+// PostgreSQL's protocol, version 3: simple and extended queries, pipelining, COPY, notifications, and what
+// precedes them: requests for encryption, cancellation, start-up with authentication, each a separate
+// exchange.
 //
 // A call is a simple query, or all messages of the extended protocol up to Sync; its return ends with ReadyForQuery.
 #pragma once
@@ -8,9 +9,9 @@
 
 namespace wf::pcap {
 
-// What a client says first.
+// The first message of a client.
 bool LooksLikePostgresStartup(std::string_view bytes);
-// Typed messages in the middle of a connection, sure enough to tell without a port.
+// Typed messages in the middle of a connection, distinctive enough without a port.
 bool LooksLikePostgresQuery(std::string_view bytes);
 bool LooksLikePostgresReply(std::string_view bytes);
 
@@ -32,7 +33,7 @@ class PostgresDialogue : public OrderedDialogue {
   void ServerMessageEnds();
 
   char types_[2] = {0, 0};  // of the messages being read
-  bool startup_ = false;    // the client has not begun with typed messages
+  bool startup_ = false;    // the client has not yet sent typed messages
   bool one_byte_ = false;   // the server answers a request for encryption with one byte
   // Of the server's message being read.
   int64_t message_bytes_ = 0;

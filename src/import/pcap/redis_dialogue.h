@@ -5,7 +5,7 @@
 
 namespace wf::pcap {
 
-// Does a command, or a reply, begin here? A command of redis-cli's kind: an array of bulk strings.
+// Whether a command, or a reply, begins here. A command is an array of bulk strings, as redis-cli sends it.
 bool LooksLikeRedisCommand(std::string_view bytes);
 bool LooksLikeRedisReply(std::string_view bytes);
 
@@ -20,7 +20,7 @@ class RedisDialogue : public OrderedDialogue {
   bool StartsHere(End from, std::string_view bytes) override;
 
  private:
-  // A value being read.
+  // A value in progress.
   struct Value {
     bool open = false;
     char type = 0;         // of the outermost
@@ -30,7 +30,7 @@ class RedisDialogue : public OrderedDialogue {
     int64_t bytes = 0;
     Nanos start = 0;
     uint32_t sequence = 0;
-    std::string words[3];  // the first scalars, as far as they are short
+    std::string words[3];  // the first scalars, if they are short
   };
   enum class Replies : uint8_t { kOn, kSkipNext, kOff };
 

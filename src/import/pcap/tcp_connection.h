@@ -1,9 +1,11 @@
-// TcpConnection: one TCP connection's segments as captured → its two byte streams in order, with what is missing named.
+// TcpConnection: one TCP connection's segments as captured → its two byte streams in order, with missing
+// bytes reported.
 //
-// A segment is handed on when every byte before it has been, of its own end and, by its acknowledgement, of the other:
-// so a reply never comes before the request that it answers, however the capture shuffled them. What cannot be handed on
-// yet is copied and held; when too much is held, or for too long, or nothing more comes, the earliest missing bytes are
-// given up as a gap: they were on the wire, for they were acknowledged or overtaken, but not captured.
+// A segment is passed on when all earlier bytes have been, those of its own end and, by its acknowledgement,
+// those of the other: so a reply never comes before its request, however the capture shuffled them. Other
+// segments are copied and held. When too much is held, or for too long, or nothing more comes, the earliest
+// missing bytes become a gap: they were on the wire, because they were acknowledged or overtaken, but not
+// captured.
 //
 // Sequence numbers wrap; all comparisons are of differences. Thread safety: none.
 #pragma once
@@ -20,7 +22,7 @@ namespace wf::pcap {
 struct TcpSegment {
   Nanos time_ns = 0;
   uint32_t sequence = 0, acknowledgement = 0;
-  uint32_t length = 0;  // of the payload as sent; less may have been captured
+  uint32_t length = 0;  // of the payload as sent; the capture may hold less
   uint32_t ip_id = 0;
   uint8_t flags = 0;
   std::string_view payload;
@@ -34,17 +36,17 @@ class TcpConnection {
   TcpConnection& operator=(const TcpConnection&) = delete;
 
   void Receive(End from, const TcpSegment& segment);
-  // Would this SYN begin another connection over the same ports?
+  // Whether this SYN begins another connection over the same ports.
   bool IsAnother(End from, const TcpSegment& syn) const;
-  // Nothing was heard for a while: gives up what is missing.
+  // No packets came for a while: gives up missing bytes.
   void Quiet();
   // The capture ends.
   void Finish();
 
   bool closed() const { return reset_ || (ends_[0].closed && ends_[1].closed); }
-  // Of segments, and of messages that are not complete.
+  // Bytes of held segments and of incomplete messages.
   size_t held_bytes() const { return held_bytes_ + conversation_.held_bytes(); }
-  // Gives up what is held, and the place in the streams with it.
+  // Drops what is held, and with it the position in the streams.
   void DropHeld();
   Conversation& conversation() { return conversation_; }
 
@@ -54,7 +56,7 @@ class TcpConnection {
     std::string bytes;
     uint64_t order = 0;
   };
-  // To know a packet that was captured twice from one that was sent twice.
+  // To distinguish a packet captured twice from one sent twice.
   struct Recent {
     uint32_t sequence = 0, ip_id = 0;
     Nanos time_ns = 0;
@@ -62,8 +64,8 @@ class TcpConnection {
   struct Stream {
     bool started = false, synchronised = false, closed = false;
     uint32_t initial = 0;       // sequence number of the SYN
-    uint32_t next = 0;          // of the first byte that was not handed on
-    uint32_t acknowledged = 0;  // of the other end, with the latest data
+    uint32_t next = 0;          // of the first byte not passed on
+    uint32_t acknowledged = 0;  // of the other end, by the latest data
     uint32_t recent_at = 0;
     std::array<Recent, 8> recent;
     std::vector<Held> held;  // by sequence number
@@ -89,7 +91,7 @@ class TcpConnection {
   bool MustGiveUp(Nanos now) const;
   void GiveUpOne();
   void Lose(End from, uint32_t up_to);
-  // The one of the two held first, that is earliest: kNoEnd if nothing is held.
+  // The end whose first held segment is the earlier; kNoEnd if nothing is held.
   End EarliestHeld() const;
 
   DialogueContext& context_;

@@ -1,9 +1,9 @@
-// TurnDialogue: protocols whose messages we cannot read, unknown or encrypted. What one end says until the other speaks
-// is one message; the client's are calls, the server's answers are returns, and a server that speaks first greets. Where
-// nobody knows who is the client, every turn is a MSG.
+// TurnDialogue: protocols whose messages we cannot read, unknown or encrypted. What one end sends until the
+// other sends is one message; the client's messages are calls, the server's are returns, and a server that
+// sends first sends a greeting. If it is unknown which end is the client, every turn is a MSG.
 //
-// Of TLS the records' heads are read, which stay in the clear: only records of application data count, and of TLS 1.3
-// not those of the handshake that look like them (RFC 8446 §5.2).
+// For TLS the heads of the records are read, which are not encrypted: only records of application data count,
+// except those of the TLS 1.3 handshake that look like them (RFC 8446 §5.2).
 #pragma once
 
 #include "import/pcap/dialogue.h"
@@ -24,7 +24,7 @@ class TurnDialogue : public Dialogue {
   void Lost(End) override {}
   void Missed(End from) override;
   bool StartsHere(End, std::string_view) override { return true; }
-  // `from` says `bytes` more; `first` and `sequence` are of the first of them.
+  // `from` sends `bytes` more; `first` and `sequence` belong to the first of them.
   void Say(End from, uint64_t bytes, Nanos first, uint32_t sequence);
   void EndTurn();
 
@@ -32,14 +32,14 @@ class TurnDialogue : public Dialogue {
   struct Turn {
     End speaker = kNoEnd;
     bool told = false;
-    bool missed = false;  // it began with bytes that were not captured, and nothing else was heard
+    bool missed = false;  // it began with bytes that were not captured, and nothing else came
     uint32_t id = 0;
     Nanos start = 0;
     int64_t bytes = 0;
   };
   Turn turn_;
-  bool call_open_ = false;    // the client has asked and nobody answered
-  bool call_missed_ = false;  // the client has asked something that was not captured
+  bool call_open_ = false;    // the client has sent a request without an answer yet
+  bool call_missed_ = false;  // the client has sent a request that was not captured
   uint32_t call_id_ = 0;
 };
 
@@ -54,7 +54,7 @@ class TlsDialogue : public TurnDialogue {
  private:
   bool handshake_ = false;    // its beginning was seen
   bool version_1_3_ = false;  // as the server chose
-  bool finished_ = false;     // the client's handshake is through
+  bool finished_ = false;     // the client's handshake is complete
   bool asked_ = false;        // the client has sent data of its own
 };
 

@@ -1,5 +1,6 @@
-// Which holding of a lock a call belongs to. A lock that its thread has already (a recursive mutex) is held once, from
-// the first acquisition to the last release. A lock given up while waiting for a condition is a new holding afterwards.
+// Which hold of a lock a call belongs to. A lock that its thread already has (a recursive mutex) is held
+// once, from the first acquisition to the last release. A lock released while waiting for a condition is a
+// new hold afterwards.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,14 @@ namespace wf::recording {
 
 class RecordedHolds {
  public:
-  // The number of the new holding; none if the thread had it.
+  // The number of the new hold; empty if the thread already had the lock.
   std::optional<uint64_t> Acquire(uint32_t thread, uint32_t object) {
     Held& held = held_[Key(thread, object)];
     if (held.depth++ > 0) return std::nullopt;
     held.number = ++count_;
     return held.number;
   }
-  // The number of the holding that ends; none if it goes on, or its beginning is not known.
+  // The number of the hold that ends; empty if it continues, or if its beginning is unknown.
   std::optional<uint64_t> Release(uint32_t thread, uint32_t object) {
     const auto at = held_.find(Key(thread, object));
     if (at == held_.end() || --at->second.depth > 0) return std::nullopt;

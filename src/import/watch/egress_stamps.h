@@ -1,7 +1,8 @@
-// EgressStamps: when each packet came to an interface's queue, before it waited there. A capture on the interface sees
-// packets when they leave the queue; the two together tell what the queue did (docs/use/packets.md).
+// EgressStamps: when each packet came to an interface's queue, before it waited there. A capture on the
+// interface sees packets when they leave the queue; together they show what the queue did
+// (docs/use/packets.md).
 //
-// Packets are not held up nor changed. One thread.
+// Packets are neither delayed nor changed. One thread.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,14 @@ namespace wf::watch {
 
 struct StampedPacket {
   Nanos time = 0;          // Unix ns
-  uint32_t length = 0;     // on the wire; `bytes` may be fewer
-  std::string_view bytes;  // from the link layer's header on; for the duration of the call
+  uint32_t length = 0;     // on the wire; `bytes` may be shorter
+  std::string_view bytes;  // from the link layer's header on; valid during the call
 };
 
 struct EgressStampOptions {
   std::string interface;  // in this network namespace
-  // A frame without segmentation offload is at most 1,514 bytes long: whole packets, so that whoever matches them with
-  // a capture may hash all of them.
+  // A frame without segmentation offload is at most 1,514 bytes long: so packets are whole, and all of their
+  // bytes can be hashed to match them with a capture.
   uint32_t snap_bytes = 1520;
 };
 
@@ -34,9 +35,10 @@ class EgressStamps {
   static Result<std::unique_ptr<EgressStamps>> Attach(const EgressStampOptions& options, Take take);
   virtual ~EgressStamps() = default;
 
-  // Gives the packets since the last call, in order; if there are none, waits up to `milliseconds` and gives what came.
+  // Passes on the packets since the last call, in order; if there are none, waits up to `milliseconds` and
+  // passes on what came.
   virtual Status Poll(int milliseconds) = 0;
-  virtual uint64_t dropped() const = 0;  // we read too slowly: sent, but not told
+  virtual uint64_t dropped() const = 0;  // we read too slowly: sent, but not reported
 };
 
 // A capture file (pcap, nanoseconds, Ethernet) of such packets.

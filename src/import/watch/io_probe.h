@@ -16,16 +16,16 @@ namespace wf::watch {
 class IoProbe {
  public:
   using Take = std::function<void(const IoRecord&)>;
-  // `only`: these processes; none: all but our own.
+  // `only`: these processes; empty: all but our own.
   static Result<std::unique_ptr<IoProbe>> Attach(const std::vector<uint32_t>& only, Take take);
   virtual ~IoProbe() = default;
 
-  // Gives what there is, in about the order in which it happened; waits up to `milliseconds` first, or until a
-  // connection is made.
+  // Passes on what there is, in about the order in which it happened; first waits up to `milliseconds`, or
+  // until a connection is made.
   virtual Status Poll(int milliseconds) = 0;
   virtual void IgnoreProcess(uint32_t process) = 0;
   virtual void IgnoreDescriptor(uint32_t process, int fd) = 0;
-  // Its records come without `name` and `prefix` from now on.
+  // From now on its records come without `name` and `prefix`.
   virtual void KnowDescriptor(uint32_t process, int fd) = 0;
   virtual IoCounters Counters() const = 0;
   virtual void Detach() = 0;  // nothing more is seen

@@ -1,9 +1,9 @@
-// LockEvents: holdings of locks as events that a store takes (docs/reference/events.md, the binary form). Each second of one
-// process becomes a trace of its own: a root "locks of NAME", a unit for each thread, and in it lock_request,
-// lock_acquire and lock_release of each holding. Every event carries the process (host.name, process.pid) and its
-// `thread.id`, by which answers join them with the spans of that thread.
+// LockEvents: holds of locks as events for a store (docs/reference/events.md, the binary form). Each second
+// of one process becomes a separate trace: a root "locks of NAME", a unit for each thread, and in it
+// lock_request, lock_acquire and lock_release of each holding. Every event carries the process (host.name,
+// process.pid) and its `thread.id`, by which answers join them with the spans of that thread.
 //
-// One thread. What is added comes out once, in a body of its second, or of a later one when it came late.
+// One thread. Each hold comes out once, in the body of its second, or of a later one if it came late.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class LockEvents {
 
   // `clock`: Unix time minus the kernel's monotonic clock, now.
   void Add(const LockHolding& holding, Nanos clock);
-  // Bodies of the seconds before `now` (Unix ns), with two seconds' grace for what comes late.
+  // Bodies of the seconds before `now` (Unix ns), with two seconds' grace for late holds.
   std::vector<std::string> TakeClosed(Nanos now);
   std::vector<std::string> TakeAll();
 
@@ -32,7 +32,7 @@ class LockEvents {
   int64_t events() const { return events_; }
 
  private:
-  // In Unix ns; kNever where the holding has none.
+  // In Unix ns; kNever where the hold has no such time.
   struct Timed {
     LockHolding holding;
     Nanos requested, acquired, released, last;

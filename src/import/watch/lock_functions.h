@@ -1,10 +1,11 @@
-// Where a process's lock functions are, for probes to be put there.
+// Where the lock functions of a process are, so that probes can be placed there.
 //
-// A call must meet one probe of each kind, or one wait on a condition is told as two. Sanitizers, recorders and other
-// preloaded libraries define functions of the same names that end in a call of the C library's; so do the C libraries
-// before glibc 2.34, whose libc.so calls on libpthread.so. So each function is probed where it is done in the end: in
-// libpthread if that has it, else in libc, and in other files only if neither does, as in a static program.
-// What replaces locks without calling the C library is therefore not seen beside one.
+// Each call must hit one probe of each kind, or one wait on a condition would be reported twice. Sanitizers,
+// recorders and other preloaded libraries define functions of the same names that end in a call of the C
+// library's; so did C libraries before glibc 2.34, whose libc.so calls libpthread.so. So each function is
+// probed where the work is done in the end: in libpthread if that has it, else in libc, and in other files
+// only if neither has it, as in a static program. A library that replaces locks without calling the C library
+// is therefore not seen if the C library is loaded too.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,14 @@ struct LockFunction {
 };
 extern const std::vector<LockFunction> kLockFunctions;
 
-// One function as it stands in one file.
+// One function in one file.
 struct LockFunctionPlace {
   std::string file;
   uint32_t function = 0;  // index in kLockFunctions
   uint64_t offset = 0;
 };
 
-// Those of `places` where the function is done in the end, in the same order.
+// The `places` where the work is done in the end, in the same order.
 std::vector<LockFunctionPlace> WhereLocksAreTaken(std::vector<LockFunctionPlace> places);
 
 std::vector<LockFunctionPlace> FindLockFunctions(const WatchedProcess& process);

@@ -1,9 +1,10 @@
-// LockProbe: who waits for which lock, and who holds it, in a process that was never instrumented (Zeno §6 used dtrace
-// for the same). Uprobes on the lock functions of its C library put each holding into a ring buffer, from where Poll
-// takes them. The process runs on while probes come and go; each call of a lock function takes it some
-// microseconds longer (bench_lock_overhead), so a program that does little else is slowed down noticeably.
+// LockProbe: which threads wait for which lock, and which hold it, in a process that was never instrumented
+// (Zeno §6 used dtrace for the same). Uprobes on the lock functions of its C library put each hold into a
+// ring buffer, which Poll reads. The process keeps running while probes come and go; each call of a lock
+// function takes some microseconds longer (bench_lock_overhead), so a program that does little else becomes
+// noticeably slower.
 //
-// Destroying the probe, or dying, detaches it. One thread.
+// Destroying the probe, or the end of this process, detaches it. One thread.
 #pragma once
 
 #include <functional>
@@ -18,8 +19,9 @@
 namespace wf::watch {
 
 struct LockProbeOptions {
-  // Holdings whose wait and hold together take less are counted only. Fifty microseconds explain nobody's delay, most
-  // holdings of most programs are shorter, and the probes themselves add about thirty (on a small virtual machine).
+  // Shorter holds, counting wait and hold together, are only counted. Fifty microseconds explain no delay,
+  // most holds of most programs are shorter, and the probes themselves add about thirty (on a small virtual
+  // machine).
   Nanos at_least = 50 * kMicro;
 };
 
@@ -30,9 +32,10 @@ class LockProbe {
                                                    const LockProbeOptions& options, Take take);
   virtual ~LockProbe() = default;
 
-  // Gives what was released since the last call, in order; if there are none, waits up to `milliseconds` and gives what came.
+  // Passes on the holds released since the last call, in order; if there are none, waits up to `milliseconds`
+  // and passes on what came.
   virtual Status Poll(int milliseconds) = 0;
-  // Locks that are wanted or held now.
+  // Locks that are waited for or held now.
   virtual std::vector<LockHolding> Unfinished() const = 0;
   virtual LockProbeCounters Counters() const = 0;
   virtual size_t probes() const = 0;

@@ -1,4 +1,4 @@
-// The BPF programs of the lock probe, and the maps they share. Four programs do for all functions:
+// The BPF programs of the lock probe, and the maps they share. Four programs cover all functions:
 //
 //   ask       at the entry of a lock function: this thread wants the lock in its first argument, since now
 //   got       at its return: if it was given the lock, it holds it since now
@@ -32,18 +32,18 @@ constexpr uint32_t kAfterCondition = 0x100;
 
 struct LockMaps {
   static Result<LockMaps> Create();
-  // Holdings that have begun and not ended.
+  // Holds that have begun and not ended.
   std::vector<LockHolding> Unfinished() const;
   LockProbeCounters Counters() const;
 
   bpf::BpfMap asking, held, ring, counters;
 };
 
-// What is known when the programs are loaded.
+// Settings that are fixed when the programs are loaded.
 struct LockProgramSettings {
-  Nanos at_least = 0;  // wait and hold together, else it is only counted
+  Nanos at_least = 0;  // min of wait and hold together; shorter ones are only counted
   uint64_t pid_namespace_device = 0,
-           pid_namespace_inode = 0;  // of the process: threads are told as it sees them
+           pid_namespace_inode = 0;  // of the process: threads are numbered as it sees them
 };
 
 std::vector<bpf_insn> AskProgram(const LockMaps& maps, const LockProgramSettings& settings,

@@ -1,4 +1,4 @@
-// What the BPF programs here share: a frame, and maps that it holds keys and values of.
+// What the BPF programs here share: a stack frame, and maps whose keys and values are in it.
 #pragma once
 
 #include <linux/bpf.h>
@@ -13,7 +13,7 @@ namespace wf::watch {
 
 class MapProgram {
  protected:
-  // `counters`: an array of one value, of 8-byte slots. A map that is full moves the slot `table_full`.
+  // `counters`: an array of one value, of 8-byte slots. A full map increments the slot `table_full`.
   MapProgram(const bpf::BpfMap& counters, uint32_t table_full)
       : out_(a_.NewLabel()), counters_(counters), table_full_(table_full) {}
 
@@ -47,7 +47,7 @@ class MapProgram {
     a_.Move(bpf::BpfReg::r2, 1);
     a_.AtomicAdd(bpf::BpfReg::r1, 0, bpf::BpfReg::r2);
   }
-  // The program: everything that jumped to out_ ends here.
+  // The complete program: all jumps to out_ end here.
   std::vector<bpf_insn> End() {
     a_.Bind(out_);
     a_.Return(0);

@@ -1,5 +1,6 @@
-// WatchedProcess: what /proc tells of a process that is to be probed: what it is called, where its code is, what its
-// addresses mean. Read once; a process that ends meanwhile makes later answers poorer, never wrong.
+// WatchedProcess: what /proc says about a process to be probed: its name, where its code is, what its
+// addresses mean. Read once; if the process ends meanwhile, later answers have less detail but are never
+// wrong.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +19,7 @@ struct ProcessMapping {
   bool executable = false;
   std::string file;  // empty: anonymous; "[heap]" and the like as they stand
 };
-// Of the text of /proc/PID/maps; lines that are not understood are left out.
+// From the text of /proc/PID/maps; lines that are not understood are left out.
 std::vector<ProcessMapping> ParseMappings(std::string_view text);
 
 class WatchedProcess {
@@ -27,22 +28,22 @@ class WatchedProcess {
 
   pid_t pid = 0;
   std::string host, service;  // service: $OTEL_SERVICE_NAME of the process, else its program's name
-  uint64_t started = 0;       // in clock ticks since boot; with pid, who it is
+  uint64_t started = 0;       // in clock ticks since boot; identifies the process together with pid
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;
-  pid_t own_pid = 0;  // as it sees itself, in its namespace
+  pid_t own_pid = 0;  // as numbered in its own namespace
   std::vector<ProcessMapping> mappings;
-  // Programs and libraries: where each lies in memory, zeroed data included.
+  // Programs and libraries: the memory range of each, zeroed data included.
   struct Image {
     uint64_t begin = 0, end = 0;
     std::string name;
   };
   std::vector<Image> images;
 
-  // Its code's files as this process can open them, each once.
+  // The files of its code, as this process can open them, each once.
   std::vector<std::string> CodeFiles() const;
-  // "libshop.so+0x4040" for what lies in a program or library, "0x7f12a0c01230" for what does not.
+  // "libshop.so+0x4040" for an address in a program or library, else "0x7f12a0c01230".
   std::string NameOf(uint64_t address) const;
-  // "worker 3"; empty when it has ended.
+  // "worker 3"; empty if it has ended.
   std::string ThreadName(uint32_t thread) const;
 };
 
