@@ -1,7 +1,6 @@
 // OTLP → EventBatch, from protobuf (the ingest path) and from JSON.
 //
-// What OTLP says in a field of its own and the batch has no column for is kept as an attribute, after those the
-// sender gave:
+// OTLP fields without a column in the batch are kept as attributes, after those of the sender:
 //   otel.dropped_attributes_count   on process, scope, span, point and link (int, when not zero)
 //   otel.dropped_events_count, otel.dropped_links_count   on the span
 //   otel.schema_url                 on process and scope
