@@ -10,8 +10,8 @@
 
 namespace wf::recorder {
 
-// Of one piece of a thread's stream, which is what a chunk of branches holds: branches as qemu tells them, blocks entered
-// as coverage does. None if it takes decoding along the code to know (Intel PT). What is malformed ends the count.
+// The branches in one piece of a thread's stream, as a chunk holds it: branches from qemu, entered blocks
+// from coverage. Empty if counting needs the code (Intel PT). Malformed bytes end the count.
 std::optional<uint64_t> BranchesInPiece(std::string_view piece);
 
 // Reads the file again; it may be larger than memory.

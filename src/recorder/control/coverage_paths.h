@@ -1,12 +1,12 @@
-// How a program compiled with -fsanitize-coverage=trace-pc came from one block to the next. The compiler put a call of
-// __sanitizer_cov_trace_pc into each block; what is known of a run is where those calls returned to. Between two such
-// addresses lies code without another such call, so the branches are found by walking it.
+// How a program compiled with -fsanitize-coverage=trace-pc got from one block to the next. The compiler put a
+// call of __sanitizer_cov_trace_pc into each block; a run is known by the return addresses of those calls.
+// The code between two such addresses has no other such call, so the branches are found by walking it.
 //
-// Calls of other functions are stepped over: what those ran was seen by itself. Where a jump through a table lies
-// between, nothing but that jump can have led on, so it is taken for the branch.
+// Calls of other functions are stepped over: the blocks of those were recorded themselves. Where a jump
+// through a table is in between, only that jump can lead on, so it is the branch.
 //
-// The last thing that a function does may be to jump to __sanitizer_cov_trace_pc instead of calling it. The return
-// address is then its caller's, behind the call of the function.
+// A function may end with a jump to __sanitizer_cov_trace_pc instead of a call. The return address is then
+// its caller's, after the call of the function.
 #pragma once
 
 #include <compare>
@@ -24,10 +24,10 @@ class CoveragePaths {
  public:
   explicit CoveragePaths(CodeAt code) : code_(std::move(code)) {}
 
-  using Way =
-      std::optional<std::vector<Thunk>>;  // the thunks begun on it; none: there is no such way
+  using Way = std::optional<
+      std::vector<Thunk>>;  // the thunks begun on the way; empty: there is no such way
 
-  // What the call that returns to an address calls: directly, or through a pointer at a fixed address.
+  // The callee of the call that returns to an address: direct, or through a pointer at a fixed address.
   struct Callee {
     std::optional<uint64_t> target;
     std::optional<uint64_t> slot;
@@ -35,10 +35,10 @@ class CoveragePaths {
   };
   std::optional<Callee> CalleeBefore(uint64_t return_address) const;
 
-  // From the return address `from` to the return address `to` within one call of a function. Computed once for each
-  // pair; valid as long as this object.
+  // From the return address `from` to the return address `to` within one call of a function. Computed once
+  // for each pair; valid for the life of this object.
   const Way& Between(uint64_t from, uint64_t to);
-  // From `from` to a jump that takes the place of the call.
+  // From `from` to a jump that replaces the call.
   const Way& ToTail(uint64_t from) { return Between(from, 0); }
 
  private:

@@ -1,7 +1,7 @@
-// Reads streams of BranchSource::kCoverage, which say which block was entered at which height of the stack.
-// Calls and returns are not among them, but the height tells: a block of a deeper frame belongs to a function that was
-// called, one of a higher frame to one that was returned to. The frames are kept over the whole run of the thread,
-// because the block that a sub-computation leaves first was often entered in the one before.
+// Reads streams of BranchSource::kCoverage: which block was entered at which height of the stack. The stream
+// has no calls and returns, but the height shows them: a block of a deeper frame belongs to a called
+// function, one of a higher frame to a function that was returned to. The frames are kept over the whole run
+// of the thread, because the first block of a sub-computation was often entered in the previous one.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace wf::recorder {
 
-// The pieces of one thread's stream from its first on. Not thread safe.
+// Reads the pieces of one thread's stream from the first on. Not thread safe.
 class CoverageReader {
  public:
-  // `opened_at`: where the sub-computation begins, if known: behind the call that opened it.
+  // `opened_at`: where the sub-computation begins, if known: after the call that opened it.
   CoverageReader(uint64_t index, uint64_t opened_at, CodeAt code, ThunkSink sink)
       : index_(index), opened_at_(opened_at), paths_(std::move(code)), sink_(std::move(sink)) {}
 
-  // Returns how many bytes whole operations took; the rest is to be given again with what follows. What is malformed is a
-  // gap, like what is missing; then nothing is read until the stream begins anew.
+  // Returns how many bytes the complete operations took; pass the rest again with what follows. Malformed
+  // bytes are a gap, like missing ones; nothing more is read until the stream restarts.
   size_t Read(std::string_view operations);
-  // The piece that should come next is missing.
+  // The next piece is missing.
   void Miss();
 
   uint64_t gaps() const { return gaps_; }
@@ -51,7 +51,7 @@ class CoverageReader {
   CoveragePaths paths_;
   ThunkSink sink_;
   uint64_t gaps_ = 0;
-  bool lost_ = false;  // addresses are unknown until the stream begins anew
+  bool lost_ = false;  // addresses are unknown until the stream restarts
   uint64_t last_block_ = 0;
   uint64_t last_height_ = 0;
   std::optional<uint64_t> running_;

@@ -1,4 +1,4 @@
-// The code of a recorded program, from the files that were mapped when it ran, as they lie on disk now.
+// The code of a recorded program, from the files that were mapped when it ran, as they are on disk now.
 // Thread safety: one thread.
 #pragma once
 
@@ -19,7 +19,7 @@ class ModuleCode {
   ModuleCode(const ModuleCode&) = delete;
   ModuleCode& operator=(const ModuleCode&) = delete;
 
-  // Up to the end of its mapping; empty if nothing is known to have been there.
+  // The code up to the end of its mapping; empty if no mapping is known there.
   std::string_view At(uint64_t address);
 
  private:

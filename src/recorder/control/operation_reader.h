@@ -11,16 +11,16 @@
 
 namespace wf::recorder {
 
-// The pieces of one thread's stream from its first on, and the thunks of its sub-computation `index` in them. Not
-// thread safe.
+// Reads the pieces of one thread's stream from the first on, and the thunks of its sub-computation `index`.
+// Not thread safe.
 class OperationReader {
  public:
   OperationReader(uint64_t index, ThunkSink sink) : index_(index), sink_(std::move(sink)) {}
 
-  // Returns how many bytes whole operations took; the rest is to be given again with what follows. What is malformed is a
-  // gap, like what is missing; then nothing is read until the stream begins anew.
+  // Returns how many bytes the complete operations took; pass the rest again with what follows. Malformed
+  // bytes are a gap, like missing ones; nothing more is read until the stream restarts.
   size_t Read(std::string_view operations);
-  // The piece that should come next is missing.
+  // The next piece is missing.
   void Miss();
 
   uint64_t gaps() const { return gaps_; }
@@ -47,7 +47,7 @@ class OperationReader {
   uint64_t gaps_ = 0;
   bool lost_ = false;  // sites are unknown until the next kReset
   std::optional<uint64_t> running_;
-  bool begun_ = false;  // thunk 0 was given out
+  bool begun_ = false;  // thunk 0 was emitted
   std::vector<Site> sites_;
   uint64_t last_site_ = 0;
   uint64_t last_address_ = 0;

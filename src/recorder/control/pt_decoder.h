@@ -1,5 +1,6 @@
-// The bytes that Intel PT wrote, decoded with libipt: which branches the code took. The processor writes only what code
-// cannot tell, a bit for each conditional branch and an address for each indirect one, so the code must be at hand.
+// Decodes the bytes of Intel PT with libipt: which branches the code took. The processor writes only what the
+// code does not show, a bit for each conditional branch and an address for each indirect one, so the code is
+// needed.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,7 @@
 namespace wf::recorder {
 
 struct PtDecoded {
-  uint64_t gaps =
-      0;  // overflows told by the processor, code that is missing, packets that make no sense
+  uint64_t gaps = 0;          // overflows reported by the processor, missing code, invalid packets
   uint64_t instructions = 0;  // walked
 };
 

@@ -11,15 +11,16 @@
 
 namespace wf::recorder {
 
-// The pieces of one thread's stream, of which those of sub-computation `index` are kept and decoded at the end. Not
-// thread safe.
+// Reads the pieces of one thread's stream; those of sub-computation `index` are kept and decoded at the end.
+// Not thread safe.
 class PtReader {
  public:
   PtReader(uint64_t index, CodeAt code, ThunkSink sink)
       : index_(index), code_(std::move(code)), sink_(std::move(sink)) {}
 
-  // Returns how many bytes whole operations took; the rest is to be given again with what follows. What is malformed is a
-  // gap, like what is missing; then nothing is read until the stream says what runs.
+  // Returns how many bytes the complete operations took; pass the rest again with what follows. Malformed
+  // bytes are a gap, like missing ones; nothing more is read until the stream names the running
+  // sub-computation.
   size_t Read(std::string_view operations);
   void Miss();
   // Everything was read.

@@ -12,7 +12,7 @@
 namespace wf::recorder {
 
 struct ThunksRead {
-  std::optional<BranchSource> source;  // none: nothing was recorded of the thread
+  std::optional<BranchSource> source;  // empty: nothing was recorded for the thread
   uint64_t thunks = 0;
   uint64_t gaps = 0;
 };

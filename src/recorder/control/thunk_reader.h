@@ -19,11 +19,12 @@ std::string_view NameOf(BranchSource source);
 
 struct ThunkQuestion {
   uint64_t index = 0;      // of the sub-computation in its thread
-  uint64_t opened_at = 0;  // its first instruction, behind the call that opened it; 0 if unknown
+  uint64_t opened_at = 0;  // its first instruction, after the call that opened it; 0 if unknown
   CodeAt code;
 };
 
-// Give it the payloads of the thread's kBranches chunks in the order of the file, then Finish. Not thread safe.
+// Pass it the payloads of the thread's kBranches chunks in the order of the file, then call Finish. Not
+// thread safe.
 class ThunkReader {
  public:
   ThunkReader(ThunkQuestion question, ThunkSink sink)
@@ -34,8 +35,8 @@ class ThunkReader {
 
   std::optional<BranchSource> source() const {
     return source_;
-  }  // none: nothing was recorded of the thread
-  // What is missing of this sub-computation, or may be.
+  }  // empty: nothing was recorded for the thread
+  // Number of places where this sub-computation has, or may have, missing data.
   uint64_t gaps() const;
 
  private:
@@ -46,7 +47,7 @@ class ThunkReader {
   std::optional<BranchSource> source_;
   uint64_t position_ = 0;  // in the stream
   std::string rest_;       // the beginning of an operation that the next piece continues
-  uint64_t foreign_ = 0;   // payloads that are none
+  uint64_t foreign_ = 0;   // payloads that are invalid
   std::variant<std::monostate, OperationReader, CoverageReader, PtReader> reader_;
 };
 

@@ -1,5 +1,6 @@
-// A piece of code that runs from its first instruction to its last, and how it ends: by which branches are seen. Only the
-// last instruction is looked at, so this needs no decoder of all the others, and can be used inside the recorded program.
+// A piece of code that runs from its first instruction to its last, and how it ends, which shows the
+// branches. Only the last instruction is decoded, so this needs no full decoder and can be used inside the
+// recorded program.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +21,11 @@ struct Block {
   uint32_t id = 0;
   BlockEnd end = BlockEnd::kOther;
   bool own =
-      false;  // the recorder's own code, which is not recorded; set when its place becomes known
+      false;  // the recorder's own code, which is not recorded; set when its location is known
   uint64_t start = 0;      // first instruction
-  uint64_t last = 0;       // last instruction: the branch, if it is one
+  uint64_t last = 0;       // last instruction: the branch, if there is one
   uint64_t target = 0;     // conditional: where it leads if taken
-  uint64_t following = 0;  // the address behind the last instruction
+  uint64_t following = 0;  // the address after the last instruction
 };
 
 inline bool IsPrefix(uint8_t byte) {

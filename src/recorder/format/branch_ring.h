@@ -1,6 +1,6 @@
-// The memory by which a thread's stream of branches reaches the scribe: a ring that the thread fills and the scribe
-// empties, both without a lock. It is shared, so what a killed program leaves in it is still written. The writer may be
-// the recorded thread itself or the emulator it runs in. Plain C++17: see branches.h.
+// The memory through which a thread's stream of branches reaches the scribe: a ring that the thread fills and
+// the scribe empties, both without a lock. It is shared, so the rest of a killed program's stream is still
+// written. The writer is the recorded thread itself or its emulator. Plain C++17: see branches.h.
 #pragma once
 
 #include <linux/futex.h>
@@ -16,10 +16,11 @@
 
 namespace wf::recorder {
 
-// The scribe takes all there is at once, so that a piece of the stream ends with an operation; it must fit into a chunk
-// of the file. The writer wakes it at each quarter: at 300 MB/s, the most a thread writes, every 200 µs.
+// The scribe reads everything at once, so that a piece of the stream ends with an operation; the piece must
+// fit into a chunk of the file. The writer wakes the scribe at each quarter: at 300 MB/s, the max that a
+// thread writes, every 200 µs.
 constexpr uint64_t kBranchRingSize = uint64_t{256} << 10;
-constexpr uint64_t kMostBranchBytes = kBranchRingSize - 4096;  // in it at one time
+constexpr uint64_t kMostBranchBytes = kBranchRingSize - 4096;  // max bytes in the ring at one time
 
 struct BranchRing {
   alignas(64) std::atomic<uint64_t> head;  // bytes ever written, whole operations only
@@ -27,14 +28,14 @@ struct BranchRing {
   alignas(64) std::atomic<uint64_t> tail;  // the scribe's: bytes ever read
 };
 
-// How to wake the scribe, and to learn that there is none any more.
+// How to wake the scribe, and to see that it has ended.
 struct ScribeBell {
   std::atomic<uint32_t>* kick;    // futex it sleeps on
-  std::atomic<uint32_t>* sleeps;  // it does
+  std::atomic<uint32_t>* sleeps;  // set while it sleeps
   std::atomic<uint32_t>* gone;    // not 0: nothing is written any more
 };
 
-// As libc's syscall(), which recorded programs may find replaced, but errno stays as it is.
+// Like libc's syscall(), which a recorded program may have replaced, but leaves errno unchanged.
 inline long SystemCall(long number, const volatile void* a, long b, long c) {
   long result = number;
   __asm__ volatile("syscall" : "+a"(result) : "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
@@ -55,8 +56,8 @@ class BranchRingWriter {
   }
   bool attached() const { return ring_ != nullptr; }
 
-  // `encode(out)` writes one operation, at most kLongestOperation bytes, and returns where it ends. False: no room, and
-  // it was not called.
+  // `encode(out)` writes one operation, at most kLongestOperation bytes, and returns its end. False: no room,
+  // and `encode` was not called.
   template <typename Encode>
   bool Put(Encode encode) {
     if (__builtin_expect(head_ + kLongestOperation > room_end_, 0) && !MakeRoom()) return false;
@@ -74,7 +75,7 @@ class BranchRingWriter {
     ring_->head.store(head_, std::memory_order_release);
     return true;
   }
-  // The same for bytes of any number. False: some or all of them found no room.
+  // The same for any number of bytes. False: there was no room for some or all of them.
   bool PutBytes(const uint8_t* bytes, size_t size) {
     while (size != 0) {
       const size_t step = size < kLongestOperation ? size : kLongestOperation;
@@ -92,9 +93,9 @@ class BranchRingWriter {
 
  private:
   static constexpr int kMaxWaits =
-      20'000;  // of 100 µs: two seconds without any room, and the scribe is stuck
+      20'000;  // times 100 µs: after two seconds without room the scribe is considered stuck
 
-  // Room is handed out a quarter of the ring at a time, so that this is called, and the scribe woken, at each.
+  // Room is given out a quarter of the ring at a time, so that each quarter calls this and wakes the scribe.
   bool MakeRoom() {
     if (ring_ == nullptr) return false;
     Ring();
@@ -129,8 +130,8 @@ class BranchRingWriter {
   bool stuck_ = false;
 };
 
-// The scribe's side: copies what is there, and makes room. How many bytes, at most kMostBranchBytes; `position` becomes
-// their place in the stream.
+// The scribe's side: copies the available bytes, and makes room. Returns how many, at most kMostBranchBytes;
+// `position` becomes their offset in the stream.
 inline size_t TakeBranches(BranchRing& ring, const uint8_t* bytes, uint8_t* out,
                            uint64_t& position) {
   const uint64_t tail = ring.tail.load(std::memory_order_relaxed);

@@ -2,9 +2,9 @@
 // it is written inside the recorded program, or inside the emulator that runs it. docs/reference/cpg-format.md says the same in
 // prose.
 //
-// What a thread's source writes is one stream of bytes; a payload is a BranchesHead and the next piece of that stream,
-// cut between two operations. A reader begins at the stream's beginning, or where the stream says that nothing before
-// matters (kReset), so a piece that is missing costs what lies between.
+// A thread's source writes one stream of bytes; a payload is a BranchesHead and the next piece of that
+// stream, cut between two operations. A reader begins at the stream's start, or where the stream does not
+// depend on earlier bytes (kReset), so a missing piece costs everything up to the next such place.
 //
 //   kQemu      operations, each a varint and its operands (BranchOp)
 //   kCoverage  blocks entered, as varints (CoverageOp); the branches between them are found in the code
@@ -24,15 +24,16 @@ struct BranchesHead {
   uint64_t position;  // of these bytes in the thread's stream
 };
 
-// Operands are varints (seven bits a byte, the lowest first); signed ones are zigzag coded. "Relative" is relative to
-// the address of the site defined last (kSite, kOpen) or of the site itself (kIndirect). How long an operation is can
-// be told without knowing any site, so that a reader who missed some can look for the next kReset.
+// Operands are varints (seven bits a byte, the lowest first); signed ones are zigzag coded. "Relative" is
+// relative to the address of the site defined last (kSite, kOpen) or of the site itself (kIndirect). The
+// length of an operation does not depend on sites, so that a reader that missed some can search for the next
+// kReset.
 enum BranchOp : uint64_t {
   kSite =
       0,  // kind (SiteKind), address relative; if conditional: target relative to the address, length of the
   // instruction. Sites are numbered from 0 in the order of these.
   kOpen = 1,  // index; address where it begins, relative: the next sub-computation
-  kGap = 2,   // count: so many things are missing here, a branch whose outcome is unknown being one
+  kGap = 2,   // count: this many items are missing here; a branch of unknown outcome is one
   kReset =
       3,  // index of the running sub-computation plus 1, or 0: sites are numbered, and addresses relative, anew
   kIndirect =
@@ -43,19 +44,19 @@ enum BranchOp : uint64_t {
 
 enum class SiteKind : uint8_t { kConditional = 0, kIndirectJump = 1, kIndirectCall = 2 };
 
-// Coverage: which block was entered, and at which height of the stack. The height tells a call or a return from a
-// jump: a block of a deeper frame has a lower one. Both are differences to the block before, from 0 after kCoverageOpen
-// and kCoverageGap.
+// Coverage: which block was entered, and at which height of the stack. The height distinguishes a call or a
+// return from a jump: a block of a deeper frame has a lower one. Both are differences to the previous block,
+// from 0 after kCoverageOpen and kCoverageGap.
 enum CoverageOp : uint64_t {
   kCoverageOpen = 0,  // index: the next sub-computation
   kCoverageGap =
-      1,  // count: so many blocks are missing here; then the index of the running one plus 1, or 0
+      1,  // count: this many blocks are missing here; then the index of the running one plus 1, or 0
   kFirstBlock =
       2,  // + (zigzag(address) << 1 | height follows); height: zigzag, in units of 16 bytes
 };
 
-// Intel PT: operations, too. The processor's bytes of one sub-computation are whole: tracing is switched off where it
-// ends and on where the next begins, so its first packets let a decoder begin there.
+// Intel PT: operations too. The processor's bytes for one sub-computation are self-contained: tracing is
+// switched off where it ends and on where the next begins, so a decoder can begin at its first packets.
 enum PtOp : uint64_t {
   kPtFacts = 0,  // PtFacts as they are: first, and after a gap
   kPtOpen = 1,   // index: the next sub-computation
@@ -69,7 +70,8 @@ enum class PtGapReason : uint64_t {
   kNoRoom = 2,       // the scribe was too slow
 };
 
-// What the decoder must know of the processor, to work around its errata, and where the recorder's own code stands.
+// What the decoder must know about the processor, to work around its errata, and the location of the
+// recorder's own code.
 struct PtFacts {
   uint16_t family;
   uint8_t model;
@@ -85,8 +87,9 @@ struct PtFacts {
 
 static_assert(sizeof(BranchesHead) == 16 && sizeof(PtFacts) == 32);
 
-// How the library inside an emulated program and the plugin of its emulator agree on what runs: system calls with a
-// number that Linux does not have, and that the plugin sees. Arguments: MarkerOp, then those named.
+// How the library inside an emulated program reports to the plugin of its emulator what runs: system calls
+// with a number that Linux does not have, which the plugin intercepts. Arguments: MarkerOp, then those
+// listed.
 constexpr long kMarkerCall = 0x77666330;
 enum MarkerOp : long {
   kMarkProcess =
@@ -94,21 +97,21 @@ enum MarkerOp : long {
           // else, and in a forked child again
   kMarkThread =
       2,  // BranchRing, its bytes, Scribe: where the calling thread's stream goes; it runs nothing yet
-  kMarkOpen = 3,  // index: its sub-computation `index` begins, or goes on if it ran before
+  kMarkOpen = 3,  // index: its sub-computation `index` begins, or continues if it ran before
   kMarkClose =
       4,  // buffer, capacity in PageRuns, where to store their number: the thread entered a listed call
   kMarkPages = 5,   // the same: more pages of what kMarkClose closed, if that stored the capacity
   kMarkScribe = 7,  // ScribeOrder: start the scribe
   kMarkSignals =
       8,  // a function, an array of handlers by signal: handlers are to be called through the function
-  kMarkSuspend = 9,     // the recorder works for itself in the middle of a sub-computation
-  kMarkResume = 10,     // and has done
+  kMarkSuspend = 9,     // the recorder does its own work in the middle of a sub-computation
+  kMarkResume = 10,     // and has finished
   kMarkTransfers = 11,  // buffer, its size, where to store the bytes taken: whole Transfer records
   kMarkExiting =
       12,  // the thread's Slot, the Region: it ends the process; what it still moves goes there
-  kMarkEnd = 6,  // the thread runs nothing any more that is recorded
+  kMarkEnd = 6,  // the thread runs nothing more that is recorded
 };
-constexpr uint64_t kMarkerAnswer = 0x77686572;  // the plugin is there
+constexpr uint64_t kMarkerAnswer = 0x77686572;  // the plugin is present
 
 inline uint64_t ZigZag(int64_t value) {
   return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);

@@ -8,8 +8,8 @@
 
 namespace wf::recorder {
 
-// Used by its thread alone, and by that one's signal handlers: what those enter while a block is being written is
-// missing, and counted.
+// Used only by its thread and that thread's signal handlers: blocks that a handler enters while a block is
+// being written are missing, and counted.
 class CoverageLog {
  public:
   void Begin(BranchRing* ring, uint8_t* bytes, const ScribeBell& bell) {
@@ -19,12 +19,12 @@ class CoverageLog {
     missing_ = 0;
   }
 
-  // Sub-computation `index` begins, or goes on if it ran before.
+  // Sub-computation `index` begins, or continues if it ran before.
   void Open(uint64_t index) {
     if (running_ != index + 1) {
       running_ = index + 1;
       last_block_ = last_height_ = 0;
-      // If there is no room now, the next block says that something is missing, and of which sub-computation.
+      // Without room now, the next block reports that something is missing, and for which sub-computation.
       if (!out_.Put(
               [index](uint8_t* out) { return PutVarint(PutVarint(out, kCoverageOpen), index); }))
         ++missing_;

@@ -1,6 +1,7 @@
-// A policy of information flow as `wherefore record` hands it to the recorder: in one variable of the environment, lines
-// of "KIND LABEL GLOB". KIND is i (an input of the label), d (an output it must not reach) or r (one that is reported);
-// LABEL is a number below kMaxLabels. C++17, nothing but libc's headers: it is compiled into the recorded program too.
+// A policy of information flow as `wherefore record` passes it to the recorder: in one environment variable,
+// lines of "KIND LABEL GLOB". KIND is i (an input of the label), d (an output it must not reach) or r (one
+// that is reported); LABEL is a number below kMaxLabels. C++17, nothing but libc's headers: it is compiled
+// into the recorded program too.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ struct PolicyText {
 
 namespace glob {
 
-// The set at `at`, just behind its bracket. Returns where it ends, null if it does not: the bracket is then a letter.
+// Matches a set; `at` is just after its bracket. Returns where the set ends, null if it does not: the bracket
+// is then an ordinary character.
 inline const char* MatchSet(const char* at, const char* end, char c, bool* matches) {
   const bool negated = at != end && (*at == '!' || *at == '^');
   if (negated) ++at;
@@ -44,7 +46,7 @@ inline const char* MatchSet(const char* at, const char* end, char c, bool* match
   return nullptr;
 }
 
-// One letter of the text against what stands at `at`. Returns what follows it in the glob, null if it does not match.
+// Matches one character of the text at `at`. Returns the rest of the glob, null if it does not match.
 inline const char* MatchOne(const char* at, const char* end, char c) {
   if (*at == '?') return at + 1;
   if (*at == '[') {
@@ -58,8 +60,8 @@ inline const char* MatchOne(const char* at, const char* end, char c) {
 
 }  // namespace glob
 
-// `*` any letters, `/` too; `?` one; [a-z], [!a-z]; a backslash takes the next letter as it is. The whole text is
-// matched, in time at most the product of the lengths.
+// `*` matches any characters, `/` included; `?` one; [a-z], [!a-z]; a backslash makes the next character
+// literal. The whole text must match; the time is at most the product of the lengths.
 inline bool GlobMatches(PolicyText glob, PolicyText text) {
   const char *pattern = glob.begin, *at = text.begin;
   const char *star = nullptr, *star_at = nullptr;
@@ -84,7 +86,7 @@ inline bool GlobMatches(PolicyText glob, PolicyText text) {
   return pattern == glob.end;
 }
 
-// Calls `take(kind, label, glob)` for every line. Lines that are none are passed over.
+// Calls `take(kind, label, glob)` for every line. Invalid lines are skipped.
 template <typename Take>
 void ForEachPolicyLine(PolicyText text, const Take& take) {
   for (const char* at = text.begin; at < text.end;) {

@@ -1,9 +1,10 @@
 // The events of a Memory record: memory that was allocated or released. Like records.h plain C++17 without libraries,
 // because it is written inside the recorded program.
 //
-// An event is varints: the time, with the lowest bit for a release; the address; of an allocation also its size and the
-// address behind the call. Times, addresses and places of calls are zigzag coded differences to the event before, from 0
-// in each record. An event takes 6 to 11 bytes so, where a structure would take 40.
+// An event is a list of varints: the time, with the lowest bit set for a release; the address; for an
+// allocation also its size and the address after the call. Times, addresses and call sites are zigzag coded
+// differences to the previous event, from 0 in each record. So an event takes 6 to 11 bytes, where a
+// structure would take 40.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ struct MemoryEvent {
 };
 constexpr size_t kMaxMemoryEvent = 4 * kMaxVarint;
 
-// `last` is the event before and becomes this one; of a release the place stays what it was.
+// `last` is the previous event and becomes this one; a release does not change its call site.
 inline uint8_t* PutMemoryEvent(uint8_t* out, const MemoryEvent& event, MemoryEvent* last) {
   const auto difference = [](uint64_t a, uint64_t b) {
     return ZigZag(static_cast<int64_t>(a - b));

@@ -1,10 +1,11 @@
-// What the recorder writes into a .cpg file and the reader reads: the one definition of it. Plain structures, little
-// endian, C++17, nothing but libc's headers, because it is compiled into the recorded program too. docs/reference/cpg-format.md
-// says the same in prose.
+// The one definition of what the recorder writes into a .cpg file and the reader reads. Plain structures,
+// little endian, C++17, nothing but libc's headers, because it is compiled into the recorded program too.
+// docs/reference/cpg-format.md says the same in prose.
 //
-// A file is a FileHead, then chunks. A chunk is a ChunkHead and its payload, compressed by itself, so that a file that
-// was cut off is read up to its last whole chunk. The records of one thread are in order over its chunks; nothing is
-// promised of the order between threads: the sequence numbers of the actions and the clocks computed from them say it.
+// A file is a FileHead, then chunks. A chunk is a ChunkHead and its payload, compressed separately, so that a
+// truncated file can be read up to its last complete chunk. The records of one thread are in order over its
+// chunks. The order between threads is not given by the file, but by the sequence numbers of the actions and
+// the clocks computed from them.
 #pragma once
 
 #include <cstdint>
@@ -27,31 +28,32 @@ struct FileHead {
   uint32_t head_size;  // where the chunks begin; a newer version may have a longer head
 };
 
-// What the recorder writes; head_size is its size. The counters at its end are shared through the file by the processes
-// that write F.cpg and F.cpg.N: they change while the recording runs.
+// The head that the recorder writes; head_size is its size. The processes that write F.cpg and F.cpg.N share
+// the counters at its end through the file: they change while the recording runs.
 struct SharedHead {
   FileHead head;
-  uint32_t children;  // of F.cpg: the last number given to a child
+  uint32_t children;  // in F.cpg: the last number given to a child
   uint32_t
-      generation;  // how often the process of this file began to record: exec replaces what was there
-  uint32_t trouble;        // errno of what stopped the writing; 0: nothing did
-  uint32_t slots;          // of a file of slots: how many; 0: chunks to the end of the file
-  uint32_t overwritten;    // snapshots whose slot was used again before it was released
-  uint32_t only_snapshot;  // of a copy that holds a snapshot: which; else 0
-  uint32_t denied;         // of F.cpg: outputs that the policy did not let go
+      generation;  // how often the process of this file began to record: exec overwrites earlier contents
+  uint32_t trouble;        // errno of the error that stopped the writing; 0: none
+  uint32_t slots;          // number of slots of a file of slots; 0: chunks to the end of the file
+  uint32_t overwritten;    // snapshots whose slot was reused before it was released
+  uint32_t only_snapshot;  // in a copy of one snapshot: its number; else 0
+  uint32_t denied;         // in F.cpg: outputs that the policy denied
   uint32_t reported;
 };
 
-// A file of slots (`record --slots N`) never grows beyond them. Its head is kSlotHead bytes: the SharedHead and a SlotEntry
-// for each slot. Slot i has its chunks from i * kSlotBytes + kSlotHead on, `used` bytes of them. A slot is one snapshot:
-// it begins with a checkpoint of what its records refer to and is closed by a Snapshot record.
+// A file of slots (`record --slots N`) never grows beyond them. Its head is kSlotHead bytes: the SharedHead
+// and a SlotEntry for each slot. The chunks of slot i begin at i * kSlotBytes + kSlotHead and take `used`
+// bytes. A slot is one snapshot: it begins with a checkpoint of what its records refer to and ends with a
+// Snapshot record.
 constexpr uint64_t kSlotBytes = 4 << 20;
 constexpr uint64_t kSlotHead = 4096;
 constexpr uint32_t kMostSlots = 100;
 enum class SlotUse : uint32_t { kEmpty = 0, kWriting = 1, kClosed = 2, kWithoutCut = 3 };
 struct SlotEntry {
-  uint32_t number;    // of the snapshot, from 1; 0: nothing whole is in it
-  uint32_t released;  // the reader's: the number of the snapshot it needs no longer
+  uint32_t number;    // of the snapshot, from 1; 0: the slot holds nothing complete
+  uint32_t released;  // set by the reader: the number of the snapshot it no longer needs
   SlotUse use;
   uint32_t unused;
   uint64_t used;
@@ -60,10 +62,10 @@ struct SlotEntry {
 static_assert(sizeof(SlotEntry) == 32);
 
 enum class ChunkKind : uint32_t {
-  kThread = 1,      // records of one thread, whole ones only
-  kProcess = 2,     // records that belong to no thread: modules found at the start, what was lost
-  kBranches = 3,    // control depth: the branches of one thread, as its source writes them
-  kEnd = 4,         // the recording ended in good order; empty
+  kThread = 1,      // complete records of one thread
+  kProcess = 2,     // records that belong to no thread: modules found at the start, losses
+  kBranches = 3,    // control depth: the branches of one thread, as written by their source
+  kEnd = 4,         // the recording ended normally; empty
   kCheckpoint = 5,  // ThreadBase, Inside, Settled, Snapshot
 };
 
@@ -80,7 +82,8 @@ struct ChunkHead {
 };
 constexpr uint32_t kChunkMark = 0x6b6e6863;  // "chnk"
 
-// Every record begins so; size counts the whole record and is a multiple of 8. A reader skips kinds it does not know.
+// Every record begins with this head; size includes the head and is a multiple of 8. A reader skips kinds it
+// does not know.
 enum class RecordKind : uint16_t {
   kThreadStart = 1,
   kCut = 2,
@@ -182,14 +185,15 @@ enum class ObjectKind : uint16_t {
   kFutex,
 };
 
-// What a call did to the clock of an object. Sequence numbers are drawn from the object's own counter, at a moment
-// when the order is decided (a lock's while it is held), so they are the order in which it really happened.
+// What a call did to the clock of an object. Sequence numbers are drawn from the object's own counter, at a
+// moment when the order is decided (a lock's while it is held), so they give the order in which the actions
+// really happened.
 enum class Role : uint16_t {
   kReleaseAll = 1,      // seen by every acquire
   kReleaseToWriters,    // unlock of a read lock: seen by kAcquireAll only
   kAcquireAll,          // the opened sub-computation acquires every earlier release of the object
   kAcquireFromWriters,  // read lock: acquires earlier kReleaseAll only
-  kReleaseRound,  // barrier: release and acquire of one round; the sequence number is the round's
+  kReleaseRound,  // barrier: release and acquire of one round, whose number is the sequence number
   kAcquireRound,
 };
 
@@ -198,10 +202,10 @@ struct Action {
   Role role;
   uint16_t unused;
   uint64_t
-      sequence;  // releases before acquires of the same call; an acquire sees releases with a lesser one
+      sequence;  // releases come before acquires of the same call; an acquire sees releases with a lower one
 };
 
-// An address in the program: resolved by the reader through the modules mapped at that time.
+// An address in the program. The reader resolves it through the modules mapped at that time.
 struct Site {
   uint64_t address;  // of the instruction after the call; 0 if unknown
 };
@@ -210,7 +214,7 @@ struct Site {
 struct ThreadStart {
   RecordHead head;  // detail: number of actions (the acquire of its creation)
   uint32_t thread;
-  uint32_t parent;  // kNoThread for main, and for threads that libc made for itself
+  uint32_t parent;  // kNoThread for main, and for threads that libc created for itself
   uint64_t start_ns;
   uint32_t tid;
   uint32_t object;  // the thread as an object; main has one too: others may join it
@@ -218,14 +222,14 @@ struct ThreadStart {
 };
 constexpr uint32_t kNoThread = 0xffffffff;
 
-// One call ended the running sub-computation and opened the next.
+// One call that ended the running sub-computation and began the next.
 struct Cut {
   RecordHead head;  // detail: Op
   uint32_t object;  // 0 if none (fork)
   uint16_t actions;
   uint16_t flags;     // CutFlags
-  uint64_t end_ns;    // the call was entered
-  uint64_t start_ns;  // the call returned
+  uint64_t end_ns;    // when the call was entered
+  uint64_t start_ns;  // when the call returned
   uint64_t wait_ns;
   Site site;
   // Action actions[], in the order in which they happened
@@ -233,13 +237,13 @@ struct Cut {
 // kIfItAdds: pthread_once that ran nothing. The reader leaves the cut out if its acquires add nothing to the clock.
 enum CutFlags : uint16_t { kTimedOut = 1, kFailed = 2, kIfItAdds = 4 };
 
-// A call that was entered and had not returned when the recording stopped is a ThreadEnd of its own op with
-// `inside` set; the actions that had happened by then are those given.
+// A call that had not returned when the recording stopped becomes a ThreadEnd with that call's op and
+// `inside` set; its actions are those that had happened by then.
 struct ThreadEnd {
   RecordHead head;  // detail: Op
   uint32_t object;
   uint16_t actions;
-  uint16_t inside;  // 1: end_ns is where the call was entered
+  uint16_t inside;  // 1: end_ns is the time when the call was entered
   uint64_t end_ns;
   Site site;
   // Action actions[]
@@ -262,6 +266,7 @@ struct ObjectEnd {
 
 struct
     ThreadName {  // followed by the name, without a terminator, padded with zeros; kNoThread: the program's
+                  // name
   RecordHead head;  // detail: bytes of the name
   uint32_t thread;
   uint32_t unused;
@@ -281,9 +286,9 @@ struct Module {     // a mapping of a file, or its end; followed by the path
   uint32_t unused;
 };
 
-// The pages touched by the sub-computation that the next Cut or ThreadEnd of the thread ends. Each run is `begin`
-// (page number, address / 4096) and `count` with the top bit set if the pages were written; they ascend. Several such
-// records of one sub-computation add up. Written pages count as read.
+// The pages touched by the sub-computation that the next Cut or ThreadEnd of the thread ends. Each run is
+// `begin` (page number, address / 4096) and `count` with the top bit set if the pages were written; they
+// ascend. Several records of one sub-computation are combined. Written pages count as read too.
 struct PageRun {
   uint64_t first_page;
   uint64_t count_and_written;
@@ -295,7 +300,7 @@ struct Pages {
   // PageRun runs[]
 };
 
-// Bytes that came in or went out during the running sub-computation; followed by the name.
+// Bytes that came in or went out during the running sub-computation; the name follows.
 enum class TransferKind : uint16_t {
   kFile = 1,
   kStdin,
@@ -312,20 +317,21 @@ struct Transfer {
   uint16_t flags;
   uint32_t op;  // system call number; 0 for arguments
   uint64_t begin;
-  uint64_t end;      // half open; streams count from 0
+  uint64_t end;      // half open; streams start at 0
   uint64_t address;  // of the buffer or mapping, 0 if unknown
   uint64_t time_ns;
   uint64_t
       stream;  // equal for the two ends of one pipe or socket pair, device and inode of a file; 0 if unknown
 };
 
-// What a thread allocated and released: programs do so by the million, so that the events are packed (memory_events.h).
+// What a thread allocated and released. Programs do this millions of times, so the events are packed
+// (memory_events.h).
 struct Memory {
-  RecordHead head;  // detail: how many events
+  RecordHead head;  // detail: number of events
   // varints
 };
 
-// The same, one by one, as it was written before there was Memory.
+// The same, one record per event, as written before Memory existed.
 struct Allocation {
   RecordHead head;
   uint64_t address;
@@ -354,8 +360,8 @@ struct Trace {  // from here on the thread works for this request; all zeros: fo
   uint64_t time_ns;
 };
 
-struct Lost {       // nothing is lost silently: what, and how much
-  RecordHead head;  // detail: bytes of the name of what was lost, which follows
+struct Lost {       // what was lost, and how much, so that no loss is silent
+  RecordHead head;  // detail: bytes of the name of the lost item, which follows
   uint64_t count;
 };
 
@@ -368,16 +374,17 @@ struct Crash {
   Site site;
 };
 
-// All that happened until end_ns may be read by now. The reader makes a consistent cut of it: nothing is stopped for it.
+// Everything that happened until end_ns can be read by now. The reader makes a consistent cut of it, so the
+// recorder stops nothing.
 struct Snapshot {
   RecordHead head;
   uint32_t number;
   uint32_t unused;
-  uint64_t start_ns;  // where the one before ended
+  uint64_t start_ns;  // where the previous one ended
   uint64_t end_ns;
 };
 
-// A thread that lived when a slot began, and where it was; followed by its name.
+// A thread that was alive when a slot began, and where it was; its name follows.
 struct ThreadBase {
   RecordHead head;  // detail: bytes of the name
   uint32_t thread;
@@ -391,7 +398,7 @@ struct ThreadBase {
   uint64_t trace_high, trace_low, span;
 };
 
-// A thread is in a call that it has entered and not returned from; what the call had done by then.
+// A thread is in a call that has not returned; the actions are those that had happened by then.
 struct Inside {
   RecordHead head;  // detail: Op
   uint32_t thread;
@@ -403,8 +410,8 @@ struct Inside {
   // Action actions[]
 };
 
-// Of every action whose number had been drawn at time_ns, the record stands before this one, or in the Inside records
-// that precede it.
+// For every action whose number had been drawn at time_ns, the record comes before this one, or is in the
+// Inside records that precede it.
 struct Settled {
   RecordHead head;
   uint64_t time_ns;

@@ -1,4 +1,5 @@
-// Where a recorded process is asked for a snapshot, and what is answered: known to the recorder and to whoever asks.
+// The socket on which a recorded process receives requests for a snapshot, and the answer: used by the
+// recorder and by the requester.
 #pragma once
 
 #include <sys/socket.h>
@@ -12,12 +13,13 @@ namespace wf::recorder {
 
 // Connecting is the request.
 struct SnapshotAnswer {
-  uint32_t number;  // 0: it could not be taken
+  uint32_t number;  // 0: no snapshot could be taken
   uint32_t unused;
-  char file[4096];  // that it is in
+  char file[4096];  // the file that holds it
 };
 
-// Its size, as bind and connect want it. Abstract: nothing is left behind in any folder.
+// Returns the size of the address, as bind and connect need it. The name is abstract, so no file is left in
+// any folder.
 inline uint32_t SnapshotSocketName(uint32_t pid, sockaddr_un& address) {
   constexpr char kName[] = "wherefore-record.";
   std::memset(&address, 0, sizeof(address));

@@ -1,4 +1,4 @@
-// Reads varints from bytes that may be anything.
+// Reads varints from untrusted bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class VarintCursor {
   explicit VarintCursor(std::string_view bytes) : bytes_(bytes) {}
   bool done() const { return at_ == bytes_.size(); }
   size_t position() const { return at_; }
-  // A read failed because the bytes ended: more of them may follow.
+  // A read failed because the bytes ended; more may follow.
   bool ran_out() const { return ran_out_; }
 
   // False: the bytes end within it, or it is longer than 64 bits.

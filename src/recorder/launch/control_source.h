@@ -1,4 +1,4 @@
-// Where the branches of a program come from at control depth, and how it is started for that.
+// Where the branches of a program come from at control depth, and how the program is started for that.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace wf::recorder {
 
 struct ControlChoice {
   std::string source;    // "pt", "pt-overwrite", "coverage", "qemu"
-  std::string emulator;  // of qemu: its path
-  std::string plugin;    // of qemu: ours, on disk
+  std::string emulator;  // for qemu: its path
+  std::string plugin;    // for qemu: our plugin, on disk
   std::string reason;    // for the user, in one line
 };
 
-// `wanted`: one of the sources, or "auto": the processor if it can tell, else the program if it was compiled to, else
-// an emulator. What is missing otherwise, and how to get it.
+// `wanted`: one of the sources, or "auto": the processor if it supports tracing, else the program if it was
+// compiled for it, else an emulator. The error says what is missing, and how to get it.
 Result<ControlChoice> ChooseControl(const std::string& program, const std::string& wanted);
 
 enum class Tell : uint8_t { kBranches, kPages };
-// The emulator's command line for `command`, of which the program was found at `program`.
+// The emulator's command line for `command`, whose program was found at `program`.
 std::vector<std::string> EmulatedCommand(const ControlChoice& choice, const std::string& program,
                                          const std::vector<std::string>& command,
                                          const std::string& preload, Tell tell);

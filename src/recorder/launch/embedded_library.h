@@ -1,5 +1,5 @@
-// The libraries that run in the recorded program and in its emulator, as they were built with this binary, and a place on
-// disk where they can be loaded from.
+// The libraries that run in the recorded program and in its emulator, as built with this binary, and a place
+// on disk to load them from.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace wf::recorder {
 std::string_view EmbeddedLibrary();  // libwherefore_record.so
 std::string_view EmbeddedPlugin();   // libwherefore_qemu.so
 
-// A file with exactly those bytes, in a folder that nobody else may write to, fit for LD_PRELOAD: installed beside the
-// binary, or unpacked into the cache folder once and found again afterwards.
+// A file with exactly those bytes, in a folder that no other user may write to, usable for LD_PRELOAD:
+// installed beside the binary, or unpacked once into the cache folder and reused.
 Result<std::string> LibraryOnDisk();
 Result<std::string> PluginOnDisk();
 

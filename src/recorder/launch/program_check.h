@@ -1,5 +1,5 @@
-// What may be recorded: whether a program is there, and whether the preloaded library would see all it does. Whatever
-// would run wrongly, or unseen, is refused before it starts.
+// What can be recorded: whether a program exists, and whether the preloaded library would see everything it
+// does. A program that would run wrongly, or unseen, is rejected before it starts.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace wf::recorder {
 
-// As execvp would find it: a path as it is, a name on PATH.
+// Searched as execvp does: a path is used as it is, a name is searched on PATH.
 struct FoundProgram {
   std::string path;
-  int error = 0;  // ENOENT, EACCES; 0: it is there and executable
+  int error = 0;  // ENOENT, EACCES; 0: it exists and is executable
 };
 FoundProgram FindProgram(const std::string& name);
 
-// Why it cannot be recorded: empty if it can. Scripts are judged by their interpreter.
+// Why it cannot be recorded; empty if it can. For a script the interpreter counts.
 std::string WhyNotRecordable(const std::string& path);
 
-// Whether the program itself, no library of it, imports the symbol. False of scripts.
+// Whether the program itself, not one of its libraries, imports the symbol. False for scripts.
 bool ProgramImports(const std::string& path, const std::string& symbol);
-// "#! /bin/sh -e" → {"/bin/sh", "-e"}; empty if it is no script.
+// "#! /bin/sh -e" → {"/bin/sh", "-e"}; empty if it is not a script.
 std::vector<std::string> InterpreterOf(const std::string& path);
 
 }  // namespace wf::recorder

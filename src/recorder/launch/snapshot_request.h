@@ -1,4 +1,4 @@
-// Asks the recorder of a running program for a snapshot.
+// Requests a snapshot from the recorder of a running program.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace wf::recorder {
 
 struct TakenSnapshot {
-  std::string file;  // the recording that it is in
+  std::string file;  // the recording that holds it
   uint32_t number = 0;
 };
 
-// NotFound if the process is not recorded; Denied if it is another user's.
+// NotFound if the process is not recorded; Denied if it belongs to another user.
 Result<TakenSnapshot> RequestSnapshot(uint32_t pid);
 
 }  // namespace wf::recorder

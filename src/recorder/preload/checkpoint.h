@@ -1,8 +1,8 @@
-// What a slot of the file has to say before its own records, so that it can be read without the slots before it: which
-// threads live and where each of them is, and of each object that it mentions what it is.
+// What a slot of the file needs before its own records, so that it can be read without earlier slots: which
+// threads are alive and where each of them is, and the facts of each object that the slot mentions.
 //
-// Bounded whatever the program does: a thread that has ended is forgotten; of objects the 65,536 that were used last are
-// known, and a slot that mentions another one leaves it without facts (the reader counts those).
+// Memory is bounded: a thread that has ended is dropped; the 65,536 objects used last are known, and a slot
+// that mentions another one has no facts for it (the reader counts those).
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace wf::recorder {
 
-// One per scribe. Large: lives in static memory.
+// One per scribe. Large, so it is in static memory.
 class Checkpoint {
  public:
-  // All of its memory is used from the start, so that it does not seem to grow.
+  // Touches all of its memory at the start, so that it does not seem to grow.
   void Prepare();
-  // A slot of the file begins, with this number: writes the threads that live.
+  // A slot of the file with this number begins: writes the threads that are alive.
   void Begin(uint32_t number, uint32_t region_slots, ChunkFile& file);
-  // These records of the thread in this slot of the region are about to be written: notes what they change, and writes
-  // the facts of objects that this slot of the file has not mentioned yet.
+  // Records of the thread in this slot of the region are about to be written: notes what they change, and
+  // writes the facts of objects that this slot of the file has not mentioned yet.
   void Observe(uint32_t region_slot, const uint8_t* records, uint32_t size, ChunkFile& file);
-  // The same of a call that somebody is in.
+  // The same for a call that a thread is in.
   void Observe(const Inside& call, const Action* actions, ChunkFile& file);
   void ThreadGone(uint32_t region_slot) { threads_[region_slot].lives = 0; }
 
@@ -48,7 +48,7 @@ class Checkpoint {
   void WriteBatch(ChunkFile& file);
 
   uint32_t number_ = 0;
-  uint32_t region_slots_ = 0;  // no thread was ever in one at or above
+  uint32_t region_slots_ = 0;  // no slot at or above this was ever used
   ThreadState threads_[kSlots];
   KnownObject objects_[kSets][kWays];
   char program_[248];

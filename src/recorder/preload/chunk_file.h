@@ -1,4 +1,4 @@
-// The file as the scribe writes it: chunks, compressed each by itself, collected and written together.
+// The file as the scribe writes it: chunks, each compressed separately, collected and written together.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace wf::recorder {
 
 constexpr uint32_t kMaxChunk = 256 * 1024;  // of records, before compression
 
-// One per scribe. Large: lives in static memory, which only a scribe ever touches.
+// One per scribe. Large, so it is in static memory, which only a scribe touches.
 class ChunkFile {
  public:
   void Open(int fd) { fd_ = fd; }
-  // From here on writes go to this place of the file instead of its end.
+  // Later writes go to this offset of the file instead of its end.
   void Seek(uint64_t offset) { at_ = offset; }
-  // Where the next chunk will stand, if Seek was called.
+  // The offset of the next chunk, if Seek was called.
   uint64_t position() const { return at_ + used_; }
   // `size` ≤ kMaxChunk.
   void Write(ChunkKind kind, uint32_t thread, const void* records, uint32_t size);

@@ -1,4 +1,4 @@
-// What condition variables of POSIX and of C11 have in common.
+// What the condition variables of POSIX and C11 have in common.
 #pragma once
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 namespace wf::recorder {
 
-// Results of a wait that have the mutex in hand again.
+// Results of a wait after which the thread holds the mutex again.
 struct WaitOutcome {
   int timed_out;
   int owner_dead;

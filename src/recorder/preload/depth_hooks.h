@@ -1,8 +1,9 @@
-// Where the other depths of recording enter. The schedule calls these at the edges of sub-computations; a depth that
-// is not chosen leaves them null and costs one load and a branch a call.
+// The entry points of the other depths of recording. The schedule calls these at the borders of
+// sub-computations; a depth that is not chosen leaves them null, which costs one load and a branch per call.
 //
-// A depth that must run threads or primitives in its own way replaces entries of `real` (real_functions.h) in its
-// `Start`: the wrappers call nothing but those. Records of a depth go into the thread's stream by Append (recording.h).
+// A depth that must run threads or primitives in its own way replaces entries of `real` (real_functions.h) in
+// its `Start`: the wrappers call only those. A depth writes records into the thread's stream with Append
+// (recording.h).
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,23 @@
 namespace wf::recorder {
 
 struct DepthHooks {
-  // A thread entered a listed call: from here on it runs the recorder's code, and libc's for the recorder. Always before
-  // sub_computation_end.
+  // A thread entered a listed call: from here on it runs the recorder's code, and libc's on behalf of the
+  // recorder. Always called before sub_computation_end.
   void (*call_entered)(Slot* slot) = nullptr;
-  // The thread entered a listed call: its sub-computation is over. Records appended here (Pages) belong to it. Also
-  // called before a call that then turns out to cut nothing; what it appended then adds to what comes later.
+  // The thread entered a listed call: its sub-computation is over. Records appended here (Pages) belong to
+  // it. Also called before a call that turns out to cut nothing; then its records are added to those that
+  // come later.
   void (*sub_computation_end)(Slot* slot) = nullptr;
-  // Between the two: the call that was entered touches nothing of the program's but this object, its stack, its
-  // thread-local storage and libc's own variables. Left out for calls of which that cannot be said.
+  // Called between the two: of the program's memory, the entered call touches only this object, its stack,
+  // its thread-local storage and libc's own variables. Not called where this is not certain.
   void (*call_touches)(const volatile void* object) = nullptr;
-  // The call returned (or the thread began): the next one starts.
+  // The call returned (or the thread began): the next sub-computation starts.
   void (*sub_computation_start)(Slot* slot) = nullptr;
   // In the creator, before the thread exists; and in the new thread, before its first sub-computation.
   void (*thread_create)(Slot* creator, Slot* created) = nullptr;
   void (*thread_begin)(Slot* slot) = nullptr;
   void (*thread_end)(Slot* slot) = nullptr;  // just before ThreadEnd is written
-  // In the forking thread before, and in the parent and in the child after.
+  // In the forking thread before the fork, and in the parent and the child after it.
   void (*fork_prepare)() = nullptr;
   void (*fork_parent)() = nullptr;
   void (*fork_child)() = nullptr;  // before the child's own recording starts
@@ -35,8 +37,9 @@ struct DepthHooks {
 
 extern DepthHooks g_hooks;
 
-// Called once, before main, when the region is there and the program still has one thread. Null or a text that says
-// why the depth cannot be recorded here; the program then runs unrecorded and the scribe keeps the reason.
+// Called once, before main, when the region exists and the program still has one thread. Returns null, or a
+// text that says why the depth cannot be recorded here; then the program runs unrecorded and the scribe keeps
+// the reason.
 const char* StartDataDepth();
 const char* StartControlDepth();
 

@@ -1,5 +1,5 @@
-// Which files are mapped where: the scribe reads it from /proc, so that the program takes no lock of the dynamic linker
-// for it (one that a constructor holds, which waits for this very thread).
+// Which files are mapped where. The scribe reads this from /proc, so that the program needs no lock of the
+// dynamic linker for it: a constructor that waits for this thread may hold that lock.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace wf::recorder {
 class ModuleScan {
  public:
   void Open(int maps) { maps_ = maps; }
-  // Writes the mappings that are new since the last time, and tells the program of the executable ones.
+  // Writes the mappings that are new since the last scan, and passes the executable ones to the program.
   void Scan(Region* region, ChunkFile& file, uint64_t now_ns);
-  // The next scan writes all of them: a slot of the file begins.
+  // The next scan writes all mappings again, because a slot of the file begins.
   void Forget() { known_ = 0; }
 
  private:

@@ -1,6 +1,6 @@
-// The synchronization objects of the program by address, each with the counter that its sequence numbers are drawn
-// from. Lock-free: an entry is claimed by one compare-and-swap on its key and never removed; an object that is
-// destroyed leaves its entry to the next one at that address.
+// The synchronization objects of the program by address, each with the counter that its sequence numbers are
+// drawn from. Lock-free: an entry is claimed by one compare-and-swap on its key and never removed; when an
+// object is destroyed, the next one at that address uses its entry.
 //
 // An entry has a cache line to itself, so that threads on different locks do not slow each other down.
 #pragma once
@@ -13,7 +13,7 @@
 namespace wf::recorder {
 
 struct alignas(64) ObjectEntry {
-  std::atomic<uint64_t> key;             // kind << 56 | address; 0: unclaimed
+  std::atomic<uint64_t> key;             // kind << 56 | address; 0: free
   std::atomic<uint64_t> sequence;        // last one drawn
   std::atomic<uint32_t> id;              // 0: destroyed, or not used yet
   std::atomic<uint32_t> held_by_writer;  // rwlock: written while held for writing
@@ -22,7 +22,7 @@ struct alignas(64) ObjectEntry {
   uint64_t Draw() { return sequence.fetch_add(1, std::memory_order_acq_rel) + 1; }
 };
 
-// A million addresses: 64 MB if all of them are used, nothing before. More are counted as lost.
+// A million addresses: 64 MB if all of them are used, none before. Further objects are counted as lost.
 constexpr uint32_t kObjectBits = 20;
 constexpr uint32_t kObjectSlots = 1u << kObjectBits;
 constexpr uint64_t kObjectTableSize = uint64_t{kObjectSlots} * sizeof(ObjectEntry);
@@ -33,8 +33,8 @@ inline uint64_t ObjectKey(uintptr_t address, ObjectKind kind) {
   return (uint64_t{static_cast<uint16_t>(kind)} << 56) | (address & 0x00ffffffffffffff);
 }
 
-// Null when the table is full. Neighbouring objects have neighbouring entries, so that few pages are touched: the page
-// of the address is spread, the place within it kept.
+// Null when the table is full. Neighbouring objects have neighbouring entries, so that few pages are touched:
+// the page of the address is hashed, the offset within it kept.
 enum class IfMissing { kClaim, kNull };
 inline ObjectEntry* FindEntry(uintptr_t address, ObjectKind kind,
                               IfMissing if_missing = IfMissing::kClaim) {

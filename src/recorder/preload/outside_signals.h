@@ -1,6 +1,7 @@
-// Signals from outside, at data depth: they reach the program's first process, the only one that the outside knows. If that
-// thread blocks one and another takes it (a handler, or sigwait in a thread of its own), it must go there. The kernel
-// knows nothing of that, so the scribe, who runs all the time, looks now and then what waits at the first process.
+// Signals from outside, at data depth: they reach the program's first process, the only one that is known
+// outside. If that thread blocks a signal and another thread handles it (with a handler, or with sigwait), it
+// must go there. The kernel does not know this, so the scribe, which runs all the time, regularly checks
+// which signals are pending at the first process.
 #pragma once
 
 #include "recorder/preload/region.h"
@@ -9,7 +10,7 @@ namespace wf::recorder {
 
 constexpr int kControlSignal = 64;
 
-// By the scribe. What waits, and is blocked, is noted, and the process is sent the control signal.
+// Called by the scribe. Notes signals that are pending and blocked, and sends the process the control signal.
 void LookForOutsideSignals(Region* region);
 
 }  // namespace wf::recorder

@@ -1,5 +1,5 @@
-// System calls without libc's wrappers: several of those are interposed here or by others, and none of these touches
-// errno. Negative results are -errno.
+// System calls without libc's wrappers: this library or others interpose several of those, and none of these
+// functions changes errno. Negative results are -errno.
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// The functions behind the interposed ones. The wrappers call nothing else, so that a depth may put its own in place.
+// The functions behind the interposed ones. The wrappers call only these, so that a depth can replace them.
 #pragma once
 
 #include <pthread.h>
@@ -92,10 +92,12 @@ struct Real {
   long (*syscall)(long, ...);
 };
 
-// Filled by ResolveReal. A function that libc has not is null; so is everything before the first call of it.
+// Filled by ResolveReal. A function that libc does not have is null; before the first call of ResolveReal all
+// are null.
 extern Real real;
 
-// Once, before anything is recorded: allocates nothing, and may be called from other libraries' constructors.
+// Called once, before anything is recorded: allocates nothing, and may be called from other libraries'
+// constructors.
 void ResolveReal();
 
 }  // namespace wf::recorder

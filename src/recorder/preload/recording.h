@@ -1,5 +1,5 @@
-// The recording path: what a wrapper does to note one call. No lock, no system call, no allocation; it may run in a
-// signal handler and before any constructor. errno is left alone.
+// The recording path: what a wrapper does to record one call. No lock, no system call, no allocation; it may
+// run in a signal handler and before any constructor. errno stays unchanged.
 //
 // A wrapper of a listed call reads like this:
 //
@@ -33,18 +33,20 @@ namespace wf::recorder {
 
 extern Region* g_region;  // null: not recording
 extern thread_local Slot* t_slot;
-extern thread_local uint32_t t_off;  // this thread is not recorded: it has ended, or could not be
+extern thread_local uint32_t
+    t_off;  // this thread is not recorded: it has ended, or could not be recorded
 
-// Starts the recording if the environment asks for it; the library's constructor calls it, or whichever interposed
-// call comes first. Afterwards `real` is filled in any case.
+// Starts the recording if the environment asks for it. The library's constructor calls it, or the first
+// interposed call. Afterwards `real` is filled in any case.
 void EnsureStarted();
 extern std::atomic<uint32_t> g_started;  // 2: done
 
-// A thread that was not made by an interposed call: one of libc's own, or main.
+// For a thread that no interposed call created: one of libc's own, or main.
 Slot* AdoptThread();
 
-// In a page that the kernel empties in forked children: a process that came into being behind libc's back must not write
-// into its parent's rings. A depth that makes processes of threads points this at a word of its own that stays.
+// In a page that the kernel clears in forked children: a process that was created without libc must not write
+// into its parent's rings. A depth that turns threads into processes points this at its own word, which is
+// not cleared.
 extern const volatile uint32_t* g_fork_guard;
 Slot* SlotOfUnknownChild();
 
@@ -67,22 +69,22 @@ inline uint64_t Now() { return MonotonicNs() - g_region->started_ns; }
 
 // --- Records into the thread's ring
 
-// Makes room in the ring if the scribe has left some.
+// Makes room in the ring if the scribe has freed some.
 bool MakeRoom(Slot* slot, uint64_t size);
-// Waits for the scribe, a bounded time, with nothing begun: signal handlers may write meanwhile.
+// Waits a bounded time for the scribe, with no record begun: signal handlers may write meanwhile.
 bool WaitForRoom(Slot* slot, uint64_t size);
 void AppendDeferred(Slot* slot, const void* record, uint32_t size);
 void FlushDeferred(Slot* slot);
 
-// `record` is whole and its size a multiple of 8, at most kMaxRecord.
+// `record` is complete and its size a multiple of 8, at most kMaxRecord.
 constexpr uint32_t kMaxRecord = 64 * 1024;
 enum class Held {
   kNo,
-  kYes,       // by the caller: it goes before all that was deferred meanwhile
-  kDeferred,  // it was deferred, and its turn has come
+  kYes,       // by the caller: it goes before everything that was deferred meanwhile
+  kDeferred,  // it was deferred, and is written now
 };
-// A signal handler may come in the middle of all this. What it records goes behind what its thread is writing, and behind
-// what was deferred before, also while that is being written.
+// A signal handler may interrupt all of this. Its records go after the one that its thread is writing, and
+// after earlier deferred ones, even while those are being written.
 inline bool MustDefer(const Slot* slot, Held held) {
   if (slot->writing.load(std::memory_order_relaxed) != 0) return true;
   if (held == Held::kDeferred) return false;
@@ -96,7 +98,7 @@ inline void Append(Slot* slot, const void* record, uint32_t size, Held held = He
   while (true) {
     if (WF_UNLIKELY(MustDefer(slot, held))) {
       AppendDeferred(slot, record, size);
-      // A handler that came while its thread was writing, and held nothing any more.
+      // A handler that interrupted its thread while it was writing, and that holds nothing any more.
       if (held == Held::kYes) slot->holding.store(0, std::memory_order_relaxed);
       return;
     }
@@ -131,9 +133,9 @@ inline void Append(Slot* slot, const void* record, uint32_t size, Held held = He
 
 // --- Objects
 
-// First use of an object, or of the next one at its address. 0 if there is no room for it.
+// First use of an object, or of the next object at its address. 0 if there is no room for it.
 uint32_t NameObject(Slot* slot, ObjectEntry* entry, ObjectKind kind, uintptr_t address);
-// It was initialised or destroyed.
+// The object was initialised or destroyed.
 void EndObject(ObjectKind kind, const volatile void* address);
 void NoteLostObject();
 
@@ -156,12 +158,13 @@ inline ObjectRef Find(Slot* slot, ObjectKind kind, const volatile void* address)
 
 // --- Modules
 
-// The call came from code that was not known yet: looks for new modules. Rare.
+// The call came from code that is not known yet: looks for new modules. Rare.
 void LearnModules(Slot* slot, uint64_t site);
 
 // --- One call
 
-// Before its first number is drawn there is room for all that a call writes, so that nothing is waited for in between.
+// Before a call draws its first number there is room for everything it writes, so that it never waits in
+// between.
 constexpr uint64_t kCallRoom = 1024;
 inline bool NearEnd(const Slot* slot) {
   return slot->head.load(std::memory_order_relaxed) + kCallRoom > slot->room_end;
@@ -187,7 +190,7 @@ class Call {
     record_.cut.site.address = site;
   }
 
-  // Of the program's memory this object alone (call_touches of depth_hooks.h).
+  // Of the program's memory, the call touches this object only (call_touches of depth_hooks.h).
   void Touches(const volatile void* object) {
     if (WF_UNLIKELY(g_hooks.call_touches != nullptr)) g_hooks.call_touches(object);
   }
@@ -210,8 +213,8 @@ class Call {
     const bool first = !held_;
     Hold();
     uint64_t sequence = object.entry->Draw();
-    // A handler that came between the two has a lesser number, and would stand behind: then again, behind it. (While what
-    // was deferred is being written, this record goes behind it by itself.)
+    // A handler that ran between the two has a lower number, and its record would come after this one: then
+    // draw again. (While deferred records are being written, this record comes after them by itself.)
     while (WF_UNLIKELY(first && held_ &&
                        slot_->deferred.size.load(std::memory_order_relaxed) != 0 &&
                        slot_->deferred.flushing.load(std::memory_order_relaxed) == 0)) {
@@ -224,15 +227,15 @@ class Call {
   void DropActions() { record_.cut.actions = 0; }
   uint16_t actions() const { return record_.cut.actions; }
 
-  // The sub-computation ends now; calls that find out only later whether they cut, or whose first action takes no time,
-  // leave it to Finish.
+  // The sub-computation ends now. Calls that only later know whether they cut, or whose first action takes no
+  // time, leave this to Finish.
   void Entered() {
     if (end_ns_ == 0) end_ns_ = Now();
   }
-  // The call took no time worth a second look at the clock.
+  // The call was so short that the clock is not read again.
   void FinishAtOnce() { FinishAt(end_ns_, Waited::kNo); }
 
-  // The call may block from here on: where it was entered is noted for the case that it never returns.
+  // The call may block from here on: records where it was entered, in case it never returns.
   void Block() {
     if (end_ns_ == 0) end_ns_ = Now();
     blocked_ns_ = end_ns_;
@@ -248,21 +251,21 @@ class Call {
     if (held_) Unhold();
   }
 
-  // It returned. `waited`: the time since Block was waiting.
+  // The call returned. `waited`: the time since Block was spent waiting.
   enum class Waited { kNo, kYes };
   void Finish(Waited waited = Waited::kNo) { FinishAt(Now(), waited); }
   void FinishAt(uint64_t now, Waited waited) {
     Cut& cut = record_.cut;
     if (WF_UNLIKELY(pending_ && slot_->pending.taken != 0)) DropTaken();
     uint64_t end = end_ns_ == 0 ? now : end_ns_;
-    // Calls made within this one (by a signal handler, by the routine of pthread_once) have cut already.
+    // Calls made within this one (by a signal handler, or by the routine of pthread_once) have already cut.
     if (WF_UNLIKELY(end < slot_->last_start_ns)) end = slot_->last_start_ns;
     cut.end_ns = end;
     cut.start_ns = now < end ? end : now;
     cut.wait_ns = waited == Waited::kYes ? cut.start_ns - blocked_ns_ : 0;
     cut.head.size = static_cast<uint32_t>(sizeof(Cut) + cut.actions * sizeof(Action));
     slot_->last_start_ns = cut.start_ns;
-    // A call around this one that is still going on stays what the thread is in.
+    // If a call around this one is still in progress, the thread stays in that one.
     Pending& pending = slot_->pending;
     const bool within = !pending_ && pending.at_head.load(std::memory_order_relaxed) ==
                                          slot_->head.load(std::memory_order_relaxed);
@@ -277,12 +280,12 @@ class Call {
   Slot* slot() const { return slot_; }
 
  private:
-  // A number is about to be drawn: what signal handlers record from here on goes behind this call's record. If this call
-  // is one of theirs, in the middle of a call that released something before it blocked, those releases come first, in
-  // this call's record, because they ended the same sub-computation.
+  // A number is about to be drawn: records of signal handlers from here on go after this call's record. If
+  // this call itself is made by a handler, inside a call that released something before it blocked, those
+  // releases come first, in this call's record, because they ended the same sub-computation.
   void Hold() {
     if (held_ || slot_->holding.load(std::memory_order_relaxed) != 0) return;
-    // What other handlers left: this one came just before its thread would have written it.
+    // Records that other handlers left: this handler ran just before its thread would have written them.
     if (WF_UNLIKELY(slot_->deferred.size.load(std::memory_order_relaxed) != 0))
       FlushDeferred(slot_);
     held_ = true;
@@ -352,7 +355,7 @@ class Call {
   } outer_;
 };
 
-// A listed call whose arguments libc refuses before it looks at the object: it cuts, and does nothing.
+// A listed call whose arguments libc rejects before it looks at the object: it cuts, and does nothing else.
 template <typename Refused>
 int RecordRefused(Slot* slot, Op op, uint64_t site, ObjectKind kind, const volatile void* object,
                   const Refused& refused) {

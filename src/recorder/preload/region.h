@@ -1,9 +1,9 @@
 // The memory that the recorded program and its scribe share: one slot per running thread, each with a ring of records
 // that the thread fills and the scribe empties.
 //
-// Rules. A slot's ring is written by its thread alone and read by the scribe alone: `head` and `tail` are all they
-// tell each other, so recording takes no lock. A program that is killed leaves whole records below `head`, and the
-// call it was blocked in as `pending`; the scribe, another process, then writes what is left.
+// Rules. Only its thread writes a slot's ring, and only the scribe reads it: they share just `head` and
+// `tail`, so recording takes no lock. A killed program leaves complete records below `head`, and the call it
+// was blocked in as `pending`; the scribe, which is another process, then writes the rest.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace wf::recorder {
 
-// A cut is 64 bytes, so a ring holds 16,000 of them: 16 ms of a thread that does nothing but a million calls a second.
-// Its thread wakes the scribe whenever half of it is written. Pages that were never written cost nothing.
+// A cut is 64 bytes, so a ring holds 16,000 of them: 16 ms of a thread that makes a million calls a second.
+// The thread wakes the scribe whenever half of the ring is full. Pages that were never written cost nothing.
 constexpr uint64_t kRingSize = 1 << 20;
 constexpr uint32_t kSlots = 4096;  // threads at one time; more are counted as lost
 constexpr uint32_t kMaxActions = 4;
@@ -22,8 +22,8 @@ constexpr uint32_t kKnownModules = 1024;
 
 enum SlotState : uint32_t { kSlotFree = 0, kSlotUsed = 1, kSlotEnded = 2 };
 
-// The call that the thread is in. It counts only while `at_head` is the slot's head: then nothing was written since, so
-// that the call needs no second store to say that it is over.
+// The call that the thread is in. It is valid only while `at_head` is the slot's head: then nothing was
+// written since, so that the end of the call needs no second store.
 struct Pending {
   std::atomic<uint64_t> at_head;
   Op op;
@@ -33,7 +33,7 @@ struct Pending {
   uint64_t site;
   Action action[kMaxActions];
   uint32_t
-      taken;  // of its actions: written already, with a call that a signal handler made meanwhile
+      taken;  // number of its actions already written, with a call that a signal handler made meanwhile
 };
 
 // Records of calls that a signal handler made while its thread was writing one.
@@ -47,12 +47,13 @@ using ThreadRoutine = void* (*)(void*);
 using C11Routine = int (*)(void*);
 
 struct alignas(64) Slot {
-  // The thread's own.
+  // Written by the thread.
   std::atomic<uint64_t> head;  // bytes ever written
-  uint64_t room_end;           // head may grow to here before the tail must be looked at
+  uint64_t room_end;           // head may grow up to this before the tail must be read
   uint8_t* ring;
-  // For signal handlers: set while the ring is written, and from drawing a sequence number until its record is written.
-  // What they record meanwhile is deferred, so that records stand in the order in which their numbers were drawn.
+  // For signal handlers: set while the ring is written, and from drawing a sequence number until its record
+  // is written. Records of handlers are deferred meanwhile, so that records are in the order in which their
+  // numbers were drawn.
   std::atomic<uint32_t> writing;
   std::atomic<uint32_t> holding;
   std::atomic<uint32_t> state;  // SlotState
@@ -62,10 +63,10 @@ struct alignas(64) Slot {
   uint32_t tid;
   uint64_t last_start_ns;  // when the running sub-computation began
   std::atomic<uint64_t> lost;
-  uint64_t module_begin, module_end;  // of the last call site, to know new modules by
-  std::atomic<uint32_t> registered;   // the thread runs: join finds it
+  uint64_t module_begin, module_end;  // of the last call site, to recognise new modules
+  std::atomic<uint32_t> registered;   // the thread runs, and join finds it
   uint32_t index;                     // of the running sub-computation
-  // What the new thread is to run.
+  // What the new thread will run.
   union {
     ThreadRoutine routine;
     C11Routine c11_routine;
@@ -75,10 +76,10 @@ struct alignas(64) Slot {
   uint32_t restore_signals;
   uint32_t unused_too;
   uint64_t depth_data;                // for the depths' own use (depth_hooks.h)
-  std::atomic<uint32_t> open_record;  // 1: behind `head` stands a record that may grow yet (ring.h)
+  std::atomic<uint32_t> open_record;  // 1: after `head` is a record that may still grow (ring.h)
   alignas(64) Pending pending;
   Deferred deferred;
-  alignas(64) std::atomic<uint64_t> tail;  // the scribe's: bytes ever read
+  alignas(64) std::atomic<uint64_t> tail;  // written by the scribe: bytes ever read
 };
 
 enum ExitState : uint32_t { kRunning = 0, kExiting = 1 };
@@ -90,35 +91,36 @@ struct Region {
   uint32_t generation;               // of the file, when this recording began
   std::atomic<uint32_t> threads;     // next number
   std::atomic<uint32_t> objects;     // next id
-  uint32_t slots_total;              // at most kSlots: fewer where address space is limited
+  uint32_t slots_total;              // at most kSlots; fewer where address space is limited
   std::atomic<uint32_t> slots_used;  // no slot at or above this was ever used
   std::atomic<uint32_t> kick;        // futex: the scribe sleeps on it
   std::atomic<uint32_t> scribe_sleeps;
   std::atomic<uint32_t> drained;  // futex: threads with a full ring sleep on it
   std::atomic<uint32_t> waiters;
-  std::atomic<uint32_t> broken;  // nothing can be written any more; errno
+  std::atomic<uint32_t> broken;  // writing has failed for good; errno
   std::atomic<uint32_t> scribe;  // its pid; 0 before it runs
   // How the process ended.
   std::atomic<uint32_t> exit_state;
   std::atomic<uint32_t> exit_thread;  // kNoThread: unknown
   std::atomic<uint64_t> exit_ns;
   std::atomic<uint64_t> exit_site;
-  // Executable mappings that the scribe has seen, and whoever wants it to look again (LearnModules).
+  // Executable mappings that the scribe has seen, and requests to look again (LearnModules).
   std::atomic<uint32_t> modules_wanted, modules_seen;  // the latter is a futex
   std::atomic<uint32_t> modules;
   struct {
     uint64_t begin, end;
   } module[kKnownModules];
-  // Snapshots that the program asked for, and how far they have been taken (wherefore_snapshot).
+  // Snapshots that the program requested, and how many have been taken (wherefore_snapshot).
   std::atomic<uint32_t> snapshots_wanted, snapshots_served;  // the latter is a futex
-  std::atomic<uint32_t> last_snapshot;                       // its number; 0: it could not be taken
-  uint32_t file_slots;                                       // 0: the file grows
-  uint64_t snapshot_every_ns;                                // 0: only when asked for
-  // Whom the outside signals, 0 while that is the only thread; what the control signal carries; what was found (outside_signals.h).
+  std::atomic<uint32_t> last_snapshot;  // its number; 0: no snapshot could be taken
+  uint32_t file_slots;                  // 0: the file grows
+  uint64_t snapshot_every_ns;           // 0: only on request
+  // The thread that signals from outside reach, 0 while it is the only one; what the control signal carries;
+  // what was found (outside_signals.h).
   std::atomic<uint32_t> signals_of;
   std::atomic<uint64_t> signals_word, signals_waiting;
   char file[4096];
-  // What was lost, beside the records that slots count.
+  // Losses besides the records that slots count.
   std::atomic<uint64_t> lost_threads, lost_objects, lost_records, lost_in_handlers;
   alignas(64) std::atomic<uint64_t> free_slots[kSlots / 64];
   Slot slots[kSlots];

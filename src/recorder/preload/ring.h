@@ -1,5 +1,5 @@
-// Room in the ring that a thread writes its records to. Used by whoever writes for that thread: itself, or the emulator
-// it runs in.
+// Room in the ring that a thread writes its records to. Used by the code that writes for that thread: the
+// thread itself, or its emulator.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace wf::recorder {
 
-// The rest of the ring, which is too short for the next record.
+// Skips the rest of the ring, which is too short for the next record.
 inline void SkipToStart(Slot* slot, uint64_t head) {
   const uint64_t left = kRingSize - (head & (kRingSize - 1));
   RecordHead skip = {static_cast<RecordKind>(0), 0, static_cast<uint32_t>(left)};
@@ -19,16 +19,16 @@ inline void SkipToStart(Slot* slot, uint64_t head) {
   slot->head.store(head + left, std::memory_order_release);
 }
 
-// Where a record of this size would end, behind the rest of the ring if it does not fit there.
+// The end of a record of this size; it goes to the start of the ring if it does not fit into the rest.
 inline uint64_t EndOf(uint64_t head, uint64_t size) {
   const uint64_t offset = head & (kRingSize - 1);
   return offset + size > kRingSize ? head + kRingSize - offset + size : head + size;
 }
 
-// A record that grows, behind the head, until another one is to be written: its thread publishes it then, or the scribe
-// when there is no thread any more. Whoever opens one sets room_end to the head, so that the next record finds no room
-// before it has looked.
-constexpr uint32_t kOpenRecord = 1024;  // the most that one takes
+// A record after the head that grows until another one is to be written. Then its thread publishes it, or the
+// scribe if the thread has ended. The code that opens one sets room_end to the head, so that the next record
+// finds no room and checks.
+constexpr uint32_t kOpenRecord = 1024;  // max size of one
 inline void CloseOpenRecord(Slot* slot, const uint8_t* ring) {
   if (slot->open_record.load(std::memory_order_acquire) == 0) return;
   const uint64_t head = slot->head.load(std::memory_order_relaxed);

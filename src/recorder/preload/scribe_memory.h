@@ -1,5 +1,5 @@
-// The scribe begins as a copy of the program. What it does not need it gives back at once: else every page that the program
-// writes would be copied, and its memory be held twice.
+// The scribe begins as a copy of the program. It frees at once what it does not need: otherwise every page
+// that the program writes would be copied, and its memory held twice.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 // The calls that threads are in while a snapshot is taken.
 //
-// A thread draws the numbers of its actions before it writes them down, so that another may have written what came of
-// them already. So each thread is looked at in a moment when all that it has drawn stands in its ring or is told by
-// `pending`; once it was, and its ring was emptied after that, nothing is missing that it had drawn before.
+// A thread draws the numbers of its actions before it writes their records, so another thread may already
+// have written a consequence of them. So each thread is examined at a moment when everything it has drawn is
+// in its ring or in `pending`. Once that has happened, and its ring was emptied afterwards, nothing that it
+// had drawn before is missing.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,15 @@
 
 namespace wf::recorder {
 
-// One per scribe. Large: lives in static memory.
+// One per scribe. Large, so it is in static memory.
 class SettledCalls {
  public:
   void Begin(uint32_t region_slots);
   enum class Threads { kRun, kEnded };
-  // At those that were not seen in such a moment yet. True: all were.
+  // Examines the threads that were not seen at such a moment yet. True: all were seen.
   bool LookAtAll(Region* region, Threads threads);
-  // The calls that threads are still in, then the Settled record. Of a file of slots: its checkpoint, and where the slot
-  // ends. False: there is no room.
+  // Writes the calls that threads are still in, then the Settled record. For a file of slots: its checkpoint,
+  // and where the slot ends. False: there is no room.
   struct InSlot {
     Checkpoint* checkpoint = nullptr;
     uint64_t end = ~uint64_t{0};

@@ -1,5 +1,5 @@
-// Snapshots that another process asks for (`wherefore cpg snapshot --pid P`): a socket in the abstract namespace, named
-// after the recorded process. Only the user whom the scribe runs as, and root, is answered.
+// Snapshots that another process requests (`wherefore cpg snapshot --pid P`): a socket in the abstract
+// namespace, named after the recorded process. Only the scribe's own user and root get an answer.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@ namespace wf::recorder {
 
 class SnapshotRequests {
  public:
-  // Until it is open: again and again, because an earlier program of the same process may not have let go yet.
+  // Called repeatedly until it is open, because an earlier program of the same process may still hold the
+  // name.
   void Open(uint32_t pid);
-  // The connection of somebody who asks; -1: nobody does.
+  // The connection of a requester; -1 if there is none.
   int Accept();
-  // number 0: it could not be taken.
+  // number 0: no snapshot could be taken.
   void Answer(int connection, uint32_t number, const char* file);
 
  private:

@@ -1,4 +1,4 @@
-// The branches of one thread, as operations (recorder/format/branches.h). Used by that thread alone.
+// The branches of one thread, as operations (recorder/format/branches.h). Used by that thread only.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ class BranchLog {
   // A stream begins.
   void Begin(BranchRing* ring, uint8_t* bytes, const ScribeBell& bell);
 
-  // The next block that runs begins sub-computation `index`, or goes on with it.
+  // The next block that runs begins sub-computation `index`, or continues it.
   void Open(uint64_t index);
-  // Nothing runs until the next Open. A branch whose outcome has not been seen led out of the sub-computation, into
-  // the call that ended it, and is not one of its own.
+  // Nothing runs until the next Open. A branch whose outcome has not been seen led out of the
+  // sub-computation, into the call that ended it, so it does not belong to it.
   void Close();
 
   // `block` reached its last instruction.
@@ -31,7 +31,7 @@ class BranchLog {
   }
 
  private:
-  // After so many branches the sites are told again, so that a reader can begin there.
+  // After this many branches the sites are defined again, so that a reader can begin there.
   static constexpr uint64_t kResetAfter = uint64_t{1} << 20;
 
   bool Ready();
@@ -46,9 +46,9 @@ class BranchLog {
   bool opening_ = false;
   uint64_t running_ = 0;  // index of the sub-computation that was begun, plus 1
   uint64_t index_ = 0;    // of the one that is open or opening
-  uint64_t missing_ = 0;  // operations that found no room since the last one that did
+  uint64_t missing_ = 0;  // operations dropped for lack of room since the last one written
   uint64_t since_reset_ = 0;
-  // The number of a block's site, by block id; stale ones have another epoch.
+  // The number of a block's site, by block id; outdated ones have another epoch.
   struct Number {
     uint32_t epoch = 0;
     uint32_t site = 0;

@@ -1,4 +1,4 @@
-// The pages that a thread touched in its running sub-computation. Used by that thread alone.
+// The pages that a thread touched in its running sub-computation. Used by that thread only.
 #pragma once
 
 #include <array>
@@ -23,9 +23,9 @@ class PageLog {
     for (uint64_t page = first; page <= last; ++page) TouchPage(page, access);
   }
 
-  // What was touched, in ascending order, becomes the runs; nothing is touched any more.
+  // Turns the touched pages, in ascending order, into runs, and clears them.
   void Close();
-  // Moves up to `capacity` runs out; how many.
+  // Moves up to `capacity` runs out; returns how many.
   size_t Take(PageRun* out, size_t capacity);
 
  private:
@@ -41,7 +41,7 @@ class PageLog {
   uint64_t Insert(uint64_t entry);
   void Grow();
 
-  std::array<uint64_t, 128> recent_{};  // what most accesses find without a search
+  std::array<uint64_t, 128> recent_{};  // most accesses are found here without a search
   std::vector<uint64_t> slots_;         // open addressing
   size_t used_ = 0;
   std::vector<PageRun> runs_;

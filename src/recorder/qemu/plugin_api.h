@@ -1,6 +1,6 @@
-// The part of QEMU's plugin interface, version 1, that is used here. Debian's qemu-user brings no header for it; names,
-// types and order are the interface's, so they do not follow our style. All functions are QEMU's, found when it loads
-// the plugin.
+// The part of QEMU's plugin interface, version 1, that is used here. Debian's qemu-user has no header for it;
+// names, types and order are those of the interface, so they do not follow our style. All functions are
+// QEMU's, found when it loads the plugin.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ void* qemu_plugin_insn_haddr(const qemu_plugin_insn*);
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t);
 
-// What QEMU looks for in a plugin.
+// The symbols that QEMU looks up in a plugin.
 __attribute__((visibility("default"))) extern int qemu_plugin_version;
 __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t, const qemu_info_t*,
                                                                int argc, char** argv);

@@ -1,5 +1,5 @@
-// What the system calls of one thread moved in and out of the program, as records (recorder/format/records.h), and the
-// pages that the kernel touched for it. Used by that thread alone.
+// What the system calls of one thread moved in and out of the program, as records
+// (recorder/format/records.h), and the pages that the kernel touched for it. Used by that thread only.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,10 @@ class TransferLog {
   void Enter(int64_t number, const data::CallArguments& given, const Block* from);
   // It returned.
   void Return(int64_t result, PageLog& pages);
-  // Moves whole records out, as many as fit; how many bytes.
+  // Moves out as many complete records as fit; returns how many bytes.
   size_t Take(uint8_t* out, size_t capacity);
-  // The thread ends the process and comes no more to take records: what libc still writes out goes straight to its ring.
+  // The thread ends the process and will not read records any more: what libc still writes goes directly to
+  // its ring.
   void WriteTo(Slot* slot, Region* region) {
     slot_ = slot;
     region_ = region;
@@ -33,7 +34,7 @@ class TransferLog {
   void NoteMapping(uint64_t address);
   void Put(data::TransferRecord& record);
 
-  int64_t number_ = -1;  // of the call it is in, if it matters
+  int64_t number_ = -1;  // of the call it is in, if it is recorded
   data::CallArguments given_ = {};
   std::vector<uint8_t> records_;
   size_t taken_ = 0;

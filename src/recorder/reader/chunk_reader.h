@@ -1,6 +1,6 @@
-// A .cpg file as its chunks, one after another, decompressed and checked. A file may be cut off, still be written, or be
-// damaged: what cannot be read is told by the reasons it ended for, never guessed.
-// Thread safety: one thread.
+// A .cpg file as its chunks, one after another, decompressed and checked. A file may be truncated, still in
+// writing, or damaged: what cannot be read is reported with its reason, never guessed. Thread safety: one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct Chunk {
 
 class ChunkReader {
  public:
-  // BadInput for what is no .cpg file, or one of a newer version.
+  // BadInput if it is not a .cpg file, or one of a newer version.
   static Result<ChunkReader> Open(ReadAt read, const std::string& name);
 
-  // Chunks alone, of a file with this head.
+  // Reads chunks only, from a file with this head.
   static ChunkReader Within(const FileHead& head, ReadAt read) {
     ChunkReader reader;
     reader.head_ = head;
@@ -39,14 +39,16 @@ class ChunkReader {
   }
 
   const FileHead& head() const { return head_; }
-  // False at the end: of the chunks, or of what can be read.
+  // False at the end of the chunks, or of the readable part.
   Result<bool> Next(Chunk& chunk);
-  // The recorder said that the recording ended in good order.
+  // The recorder wrote that the recording ended normally.
   bool complete() const { return complete_ && damaged_ == 0; }
-  uint64_t damaged() const { return damaged_; }  // chunks passed over
-  // errno of what stopped the writing; 0: nothing did.
+  uint64_t damaged() const { return damaged_; }  // chunks skipped
+  // errno of the error that stopped the writing; 0: none.
   uint32_t trouble() const { return trouble_; }
-  uint32_t only_snapshot() const { return only_snapshot_; }  // of a copy of one; else 0
+  uint32_t only_snapshot() const {
+    return only_snapshot_;
+  }  // in a copy of one snapshot: its number; else 0
   uint64_t position() const { return at_; }
 
  private:

@@ -1,8 +1,7 @@
-// Vector clocks of many threads, many of them: kept as trees of eight entries a node that share what they have in
-// common. A thread's clock and its child's differ in one path of the tree; joining two clocks walks only where they
-// differ, and hands back one of the two if it has everything the other has. 5,000 threads and 20,000 clocks take a few
-// megabytes so, and 400 as arrays.
-// Thread safety: none; a pool belongs to one computation.
+// Vector clocks for many threads, stored as trees with eight entries per node that share common parts. A
+// thread's clock and its child's differ in one path of the tree; joining two clocks walks only where they
+// differ, and returns one of the two if it covers the other. So 5,000 threads and 20,000 clocks take a few
+// megabytes, instead of 400 as arrays. Thread safety: none; a pool belongs to one computation.
 #pragma once
 
 #include <array>
@@ -21,11 +20,11 @@ class ClockTree {
   explicit ClockTree(size_t entries);
 
   uint32_t Get(Root root, uint32_t entry) const;
-  Root With(Root root, uint32_t entry, uint32_t value);  // the entry becomes `value`
-  Root Join(Root a, Root b);                             // the larger of each entry
+  Root With(Root root, uint32_t entry, uint32_t value);  // sets the entry to `value`
+  Root Join(Root a, Root b);                             // the max of each entry
 
-  // Whether no entry is above its limit; there is a limit for each. What was found of shared parts is kept in `known`,
-  // which holds for these limits.
+  // Whether no entry is above its limit; there is a limit for each. `known` caches results for shared parts,
+  // and is valid for these limits only.
   using Known = std::unordered_map<uint64_t, bool>;
   bool Within(Root root, const std::vector<uint32_t>& limits, Known& known) const {
     return WithinBelow(root, levels_ - 1, 0, limits, known);

@@ -1,4 +1,4 @@
-// The vector clock of every sub-computation, and the order that they are.
+// The vector clock of every sub-computation, and the order that the clocks give.
 //
 // clock(b)[u] is the number of thread u's sub-computations that happen before b, b itself included; so clocks count from
 // 1, and a happens before b iff clock(b)[a.thread] > a.index (INSPECTOR's algorithms 1 and 2 with their gaps closed:
@@ -24,15 +24,16 @@ class Clocks {
   }
   bool Before(SubId a, SubId b) const { return a != b && At(b, own_[a].thread) > own_[a].index; }
   bool Concurrent(SubId a, SubId b) const { return a != b && !Before(a, b) && !Before(b, a); }
-  // Whether no entry is above its limit, that of its own thread aside.
+  // Whether no entry is above its limit, except that of its own thread.
   bool Within(SubId sub, const std::vector<uint32_t>& limits, ClockTree::Known& known) const {
     return tree_.Within(roots_[sub], limits, known);
   }
-  // Places in one order in which they can have happened: Before(a, b) implies Position(a) < Position(b).
+  // Positions in one possible order: Before(a, b) implies Position(a) < Position(b).
   uint32_t Position(SubId sub) const { return positions_[sub]; }
-  // Of what a cut with kIfItAdds opened: whether its acquires added to the clock. True of all others.
+  // For a sub-computation opened by a cut with kIfItAdds: whether its acquires added to the clock. True for
+  // all others.
   bool OpeningAdded(SubId sub) const { return !nothing_added_[sub]; }
-  // Actions that no order explains; 0 for what a recorder wrote.
+  // Actions that fit no order; 0 for a file that a recorder wrote.
   uint64_t disorder() const { return disorder_; }
 
  private:

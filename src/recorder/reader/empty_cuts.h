@@ -1,6 +1,6 @@
-// pthread_once cuts when it returns, but not if it ran nothing and added nothing to the clock. Whether it added something
-// only the clocks can tell, so the recorder marks such cuts (kIfItAdds) and the reader leaves out those that did not:
-// what they parted becomes one sub-computation, and the later ones of the thread count on from it.
+// pthread_once cuts when it returns, but not if it ran nothing and added nothing to the clock. Only the
+// clocks show whether it added something, so the recorder marks such cuts (kIfItAdds) and the reader removes
+// those that did not: the two sub-computations become one, and later ones of the thread are renumbered.
 #pragma once
 
 #include "recorder/reader/recording.h"

@@ -1,5 +1,6 @@
-// The LZ4 block format, decoded: sequences of literals and of copies from what was decoded before. Our own, because it is
-// short and must never read or write outside its buffers, whatever a damaged file says.
+// The LZ4 block format, decoded: sequences of literals and of copies from what was decoded before. Our own
+// code, because it is short and must never read or write outside its buffers, whatever a damaged file
+// contains.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ namespace wf::recorder {
 
 // The function that was called: "pthread_mutex_lock"; empty if unknown. Futexes are used through syscall().
 std::string_view NameOf(Op op);
-// More than the function's name says: "futex_wait"; else the same.
+// More specific than the function's name: "futex_wait"; else the same.
 std::string_view CallOf(Op op);
 std::string_view NameOf(ObjectKind kind);    // "mutex"; empty if unknown
 std::string_view NameOf(TransferKind kind);  // "file"; empty if unknown

@@ -1,4 +1,4 @@
-// The pages of one sub-computation, as runs in one spelling.
+// Brings the pages of one sub-computation into one canonical form of runs.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace wf::recorder {
 
-// Ascending, without overlaps, what was written where two runs disagree; neighbours that are alike become one.
+// Ascending and without overlaps; "written" wins where two runs disagree; equal neighbours are joined.
 void NormalisePages(std::vector<PageRuns>& runs);
 
 }  // namespace wf::recorder

@@ -1,8 +1,8 @@
 // A recording in memory: what one .cpg file says, thread by thread, before any analysis.
 //
-// Sub-computations lie in one array, those of thread 0 first, each thread's in order; a SubId is a place in it. Objects
-// are told by their place in `objects`, too. Everything is as the file has it, but for what a damaged or hostile file
-// could not mean: that is left out and counted in `lost`.
+// Sub-computations are in one array, those of thread 0 first, each thread's in order; a SubId is an index in
+// it. Objects are identified by their index in `objects` too. Everything is as in the file, except for
+// impossible values of a damaged or hostile file, which are left out and counted in `lost`.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace wf::recorder {
 
 using SubId = uint32_t;
 constexpr uint32_t kNone = UINT32_MAX;    // no sub-computation, no object
-constexpr int64_t kNotEnded = INT64_MAX;  // end of what was running when the recording stopped
+constexpr int64_t kNotEnded = INT64_MAX;  // end of what ran when the recording stopped
 constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t kMaxPage = uint64_t{1} << 52;  // pages are below
+constexpr uint64_t kMaxPage = uint64_t{1} << 52;  // page numbers are below this
 
 // [begin, end) of one of the recording's arrays.
 struct Slice {
@@ -34,16 +34,16 @@ struct Slice {
 struct SubComputation {
   uint32_t thread = 0;
   uint32_t index = 0;
-  uint32_t written_index = 0;  // as the recorder counted when it began: cuts may be left out since
+  uint32_t written_index = 0;  // as numbered by the recorder; cuts may have been removed since
   int64_t start_ns = 0;
   int64_t end_ns = kNotEnded;
   int64_t wait_ns = 0;
   uint64_t site = 0;        // address after the call that ended it; 0: unknown
-  uint32_t object = kNone;  // of that call
-  Op op = Op::kNone;        // that ended it; kNone: it was running when the recording stopped
-  uint16_t flags = 0;       // CutFlags
-  bool inside = false;      // the call had not returned when the recording stopped
-  Slice actions;            // of that call: releases are this one's, acquires open the next
+  uint32_t object = kNone;  // the object of that call
+  Op op = Op::kNone;    // the call that ended it; kNone: it was running when the recording stopped
+  uint16_t flags = 0;   // CutFlags
+  bool inside = false;  // the call had not returned when the recording stopped
+  Slice actions;        // of that call: releases belong to this one, acquires open the next
   Slice pages;
   Slice transfers;
 };
@@ -57,18 +57,18 @@ struct ThreadFacts {
   int64_t start_ns = 0;
   bool started = false;  // false: its beginning is missing, and it has no sub-computations
   bool ended = false;
-  uint32_t first_index = 0;  // of its first one here: those before are not in the file any more
+  uint32_t first_index = 0;  // of its first one here: the file has no earlier ones
   Slice subs;
   Slice actions;  // acquires that opened its first sub-computation
-  uint32_t count() const { return first_index + subs.size(); }  // those before included
-  // Where its sub-computation of this index is, or would be.
+  uint32_t count() const { return first_index + subs.size(); }  // including earlier ones
+  // The index of this sub-computation in the array, or where it would be.
   SubId Place(uint32_t index) const {
     return subs.begin + (index > first_index ? index - first_index : 0);
   }
 };
 
 struct ObjectFacts {
-  uint32_t id = 0;  // of the file
+  uint32_t id = 0;  // in the file
   ObjectKind kind{};
   uint32_t thread = kNoThread;  // of a thread
   uint64_t address = 0;
@@ -132,11 +132,12 @@ struct ForkFacts {
 struct SnapshotFacts {
   uint32_t number = 0;
   int64_t start_ns = 0, end_ns = 0;
-  // Of each thread how many there were when it was taken; empty: unknown, the times alone tell.
+  // For each thread, how many there were when it was taken; empty: unknown, only the times show it.
   std::vector<uint32_t> written;
 };
 
-// Branches as their source wrote them, of one thread; records.h and docs/reference/cpg-format.md say how to read them.
+// The branches of one thread as written by their source; records.h and docs/reference/cpg-format.md describe
+// the format.
 struct BranchBytes {
   uint32_t thread = 0;
   std::string bytes;
@@ -150,13 +151,13 @@ struct Recording {
   uint64_t started_unix_ns = 0;
   uint32_t pid = 0;
   std::string host;
-  uint32_t slots = 0;          // of a file of slots
-  uint32_t only_snapshot = 0;  // of a copy of a snapshot: its number
+  uint32_t slots = 0;          // for a file of slots
+  uint32_t only_snapshot = 0;  // for a copy of a snapshot: its number
 
   std::vector<ThreadFacts> threads;  // by id, none missing
   std::vector<SubComputation> subs;
   std::vector<ObjectFacts> objects;  // by id
-  std::vector<Action> actions;       // `object` is a place in `objects`, or kNone
+  std::vector<Action> actions;       // `object` is an index in `objects`, or kNone
   std::vector<PageRuns> pages;
   std::vector<TransferFacts> transfers;
   std::vector<ModuleFacts> modules;          // in order of their times
@@ -164,7 +165,7 @@ struct Recording {
   std::vector<TraceMark> traces;             // by sub-computation
   std::vector<ForkFacts> forks;
   std::vector<SnapshotFacts> snapshots;  // by number
-  std::vector<BranchBytes> branches;     // if asked for; in the order of the file
+  std::vector<BranchBytes> branches;     // on request; in the order of the file
   std::optional<CrashFacts> crash;
   std::vector<std::string> names;
   std::map<std::string, uint64_t> lost;  // what is missing, by name
@@ -178,7 +179,7 @@ struct Recording {
 struct ReadOptions {
   enum class Branches { kLeave, kKeep };
   Branches branches = Branches::kLeave;
-  std::optional<uint32_t> snapshot;  // of a file of slots: up to this one; else up to the last
+  std::optional<uint32_t> snapshot;  // for a file of slots: up to this one; else up to the last
 };
 
 Result<Recording> ReadRecording(const std::string& path, const ReadOptions& options = {});
@@ -187,7 +188,7 @@ Result<Recording> ReadRecording(ReadAt read, const std::string& name,
                                 const ReadOptions& options = {});
 
 std::string SubName(const SubComputation& sub);  // "3.14"
-// Of "3.14"; nothing if it is not so written.
+// Parses "3.14"; empty if the text has another form.
 std::optional<std::pair<uint32_t, uint32_t>> ParseSubName(std::string_view text);
 
 }  // namespace wf::recorder

@@ -1,5 +1,6 @@
-// Records into a recording. Threads are gathered apart and laid one behind the other at the end, because chunks of
-// threads come mixed. Nothing of a record is trusted: not its size, not its counts, not the ids it names.
+// Builds a recording from records. Threads are collected separately and concatenated at the end, because
+// chunks of threads are interleaved. No part of a record is trusted: neither its size, nor its counts, nor
+// its ids.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@ namespace wf::recorder {
 
 class RecordingBuilder {
  public:
-  // The chunks come from slots of a file that keeps to them. Before::kOthers: there were slots before, and what the first
-  // Settled record finds done is left out (slot_base.h).
+  // The chunks come from slots of a file of fixed size. Before::kOthers: there were earlier slots, and what
+  // is before the first Settled record is left out (slot_base.h).
   enum class Before { kNothing, kOthers };
   void ExpectSlots(Before before);
-  // Chunks of branches are not looked at.
+  // Chunks of branches are ignored.
   void Add(const Chunk& chunk);
-  // Hands over everything; the builder is done.
+  // Moves everything into `recording`; the builder is done.
   void Finish(Recording& recording);
 
  private:
   friend class SlotBase;
-  // The call that a thread was in when somebody looked. Its Cut may come yet.
+  // The call that a thread was in at a snapshot. Its Cut may still come.
   struct InsideDraft {
     bool known = false;
     Op op{};
@@ -39,7 +40,7 @@ class RecordingBuilder {
     std::vector<SubComputation> subs;
     SubComputation running;  // until its Cut comes
     InsideDraft inside;
-    // How many have ended, those before the file included.
+    // How many have ended, including those before the file.
     uint32_t Ended() const {
       return facts.first_index + static_cast<uint32_t>(subs.size()) +
              (inside.known && facts.started && !facts.ended ? 1 : 0);
@@ -93,9 +94,9 @@ class RecordingBuilder {
 
   uint64_t written_entries_ = 0;
   bool slots_ = false, base_open_ = false;
-  std::vector<uint32_t> base_;  // of each thread how many had ended when it settled
+  std::vector<uint32_t> base_;  // for each thread, how many had ended at the first Settled record
   std::vector<ThreadDraft> threads_;
-  uint64_t thread_records_ = 0;  // bounds the ids that are believed
+  uint64_t thread_records_ = 0;  // limits the ids that are accepted
   std::vector<ObjectDraft> objects_;
   std::unordered_map<uint32_t, uint32_t> object_places_;
   std::vector<ModuleFacts> modules_;  // an empty path: the end of a mapping

@@ -1,5 +1,5 @@
-// What a person calls the addresses in a recording: functions and lines of call sites, variables, allocations. The
-// programs and libraries are opened when first needed, as they lie on disk now; what is no longer there has no names.
+// Names for the addresses in a recording: functions and lines of call sites, variables, allocations. Programs
+// and libraries are opened when first needed, as they are on disk now; files that are gone have no names.
 // Thread safety: one thread (libdw keeps caches).
 #pragma once
 
@@ -18,11 +18,11 @@
 
 namespace wf::recorder {
 
-// Nothing: not known.
+// Empty: unknown.
 struct SitePlace {
   std::optional<std::string> function, file, module;
   std::optional<uint32_t> line;
-  std::optional<uint64_t> offset;  // of the call in its module, as its symbols count
+  std::optional<uint64_t> offset;  // of the call in its module, in the addresses of its symbols
 };
 
 class Symbols {
@@ -30,15 +30,15 @@ class Symbols {
   // The recording must outlive this.
   explicit Symbols(const Recording& recording);
 
-  // `address` is that of the instruction after the call.
+  // `address` is the address of the instruction after the call.
   const SitePlace& Site(uint64_t address, int64_t time_ns);
   // The variable at an address: "table", "table+16".
   std::optional<std::string> VariableAt(uint64_t address);
-  // The largest variable that lies in the page, at least partly.
+  // The largest variable that is at least partly in the page.
   std::optional<std::string> VariableOn(uint64_t page);
-  // Of "table", "table+16", "ns::table+0x10". NotFound, BadInput.
+  // Parses "table", "table+16", "ns::table+0x10". NotFound, BadInput.
   Result<uint64_t> AddressOf(std::string_view text);
-  // What was allocated there last before `time_ns`, live or not.
+  // The last allocation there before `time_ns`, live or not.
   const AllocationFacts* AllocationAt(uint64_t address, int64_t time_ns) const;
 
  private:
@@ -46,9 +46,9 @@ class Symbols {
   const ModuleFacts* ModuleAt(uint64_t address, int64_t time_ns) const;
   struct Loaded {
     const elf::ElfImage* image = nullptr;
-    uint64_t bias = 0;  // what was added to the file's addresses
+    uint64_t bias = 0;  // added to the file's addresses
   };
-  // The program or library in whose memory the address lies, zeroed data included.
+  // The program or library whose memory contains the address, zeroed data included.
   std::optional<Loaded> LoadedAt(uint64_t address);
   std::optional<Loaded> LoadedOf(const ModuleFacts& module);
 
