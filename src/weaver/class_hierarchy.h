@@ -11,11 +11,11 @@ namespace wf::weaver {
 
 struct Overriders {
   bool is_virtual = false;           // there is a virtual method of this name
-  std::vector<std::string> symbols;  // mangled; without the method itself
-  bool complete = true;              // false: looking further would have taken too long
+  std::vector<std::string> symbols;  // mangled; the method itself is not included
+  bool complete = true;              // false: a full search would have taken too long
 };
 
-// `method` as written: "ns::Base::method". Overloads are told apart by `signature`, if `has_signature`.
+// `method` as written: "ns::Base::method". Overloads are distinguished by `signature`, if `has_signature`.
 Overriders FindOverriders(const elf::ElfImage& image, std::string_view method,
                           const std::string* signature);
 

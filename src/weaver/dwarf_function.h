@@ -1,4 +1,4 @@
-// Functions as the debug information has them.
+// Functions as described by the debug information.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,25 @@ struct DwarfFunction {
   std::vector<uint64_t> tail_calls;  // addresses of jumps that call
 };
 
-// The function that begins at `address`. None: no debug information about it.
+// The function that begins at `address`. Empty: no debug information about it.
 std::optional<DwarfFunction> FindDwarfFunction(const elf::ElfImage& image, uint64_t address);
-// The function that holds `address`.
+// The function that contains `address`.
 std::optional<DwarfFunction> DwarfFunctionAround(const elf::ElfImage& image, uint64_t address);
 
-// Calls `visit` for every entry below `die` down to functions, types and blocks, until it returns false. A bounded walk:
-// false if it was cut off by its bound or by `visit`.
+// Calls `visit` for every entry below `die` down to functions, types and blocks, until it returns false. The
+// walk is bounded: false if its bound or `visit` ended it.
 bool WalkDies(const Dwarf_Die& die, const std::function<bool(const Dwarf_Die&)>& visit);
 
-// Where calls of the function were replaced by its body.
+// Places where calls of the function were replaced by its body.
 struct InlinedPlaces {
   size_t count = 0;
-  std::vector<std::string> callers;  // the functions they are in, some of them
-  bool complete = true;              // false: looking further would have taken too long
+  std::vector<std::string> callers;  // some of the functions that contain them
+  bool complete = true;              // false: a full search would have taken too long
 };
 InlinedPlaces FindInlinedPlaces(const elf::ElfImage& image,
                                 const std::function<bool(const Dwarf_Die& function)>& is_it);
 
-// In order, those of a parameter pack among them.
+// In order, including those of a parameter pack.
 std::vector<Dwarf_Die> ParametersOf(const Dwarf_Die& function);
 std::string LinkageName(const Dwarf_Die& function);
 

@@ -1,7 +1,7 @@
-// Types as DWARF describes them: what is behind a typedef, where a member lies, and how the calling convention of x86-64
-// passes a value of the type.
+// Types as DWARF describes them: what a typedef stands for, where a member is, and how the calling convention
+// of x86-64 passes a value of the type.
 //
-// Files may be damaged or made to harm: every walk is bounded.
+// Files may be damaged or malicious, so every walk is bounded.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace wf::weaver {
 
-// The type a variable, member, pointer or function has; none: void.
+// The type of a variable, member, pointer or function; empty: void.
 std::optional<Dwarf_Die> TypeOf(const Dwarf_Die& die);
 // Without typedefs, const, volatile and the like.
 std::optional<Dwarf_Die> Peel(std::optional<Dwarf_Die> type);
@@ -35,36 +35,37 @@ bool IsClass(const Dwarf_Die& type);  // class, struct or union
 bool IsFloating(const Dwarf_Die& type);
 bool IsCharacter(const Dwarf_Die& type);  // one byte of text
 
-// Where the file only declares the class, its definition elsewhere in the file; `type` itself if there is none.
+// Where the file only declares the class, returns its definition elsewhere in the file; `type` itself if
+// there is none.
 Dwarf_Die CompleteType(const elf::ElfImage& image, const Dwarf_Die& type);
 
 struct Member {
   std::optional<Dwarf_Die> type;
   uint64_t offset = 0;  // bytes from the beginning of the class
-  uint32_t bits = 0;    // of a bit-field; 0: none
+  uint32_t bits = 0;    // of a bit-field; 0: not a bit-field
   uint32_t first_bit = 0;
 };
-// Also in base classes and unnamed members. NotFound lists the members there are.
+// Also searches base classes and unnamed members. NotFound lists the existing members.
 Result<Member> FindMember(const elf::ElfImage& image, const Dwarf_Die& type, std::string_view name);
 enum class MemberKind : uint8_t { kAny, kPointer };
 std::optional<Member> TryMember(const elf::ElfImage& image, const Dwarf_Die& type,
                                 std::string_view name, MemberKind kind = MemberKind::kAny);
 
-// std::string and std::string_view, also where the file only declares them: their layouts are part of the ABI that
-// their namespaces name.
+// std::string and std::string_view, even where the file only declares them: their layouts are part of the ABI
+// that their namespaces identify.
 struct TextLayout {
-  uint64_t pointer = 0, length = 0;  // places in the object
-  // The length stands so many bytes before what is pointed to (strings before C++11); 0: it does not.
+  uint64_t pointer = 0, length = 0;  // offsets in the object
+  // The length is this many bytes before the text (strings before C++11); 0: it is not there.
   uint64_t length_before_text = 0;
 };
 std::optional<TextLayout> TextLayoutOf(const elf::ElfImage& image, const Dwarf_Die& type);
 bool IsText(const Dwarf_Die& type);  // of char
 
-// How a value of the type is passed or returned (System V ABI for x86-64, and the C++ ABI for what cannot be copied bit
-// by bit).
+// How a value of the type is passed or returned (System V ABI for x86-64, and the C++ ABI for types that
+// cannot be copied bit by bit).
 enum class PassedIn : uint8_t {
   kNothing,    // an empty class
-  kRegisters,  // `eightbytes` says which
+  kRegisters,  // `eightbytes` lists them
   kStack,      // by value, on the stack; returned: in memory whose address the caller gave
   kReference,  // its address is passed
   kUnknown,

@@ -1,5 +1,5 @@
-// The eBPF program of one kind of place: it observes, keeps what has to be kept between a function's entry and its end,
-// filters, and adds to a group in the kernel, or sends the event to user space.
+// The eBPF program for one kind of place: it observes, keeps values between a function's entry and its end,
+// filters, and adds to a group in the kernel or sends the event to user space.
 //
 // Thread safety: none.
 #pragma once
@@ -27,7 +27,7 @@ struct CallKey {
 enum class CallExceptions : uint8_t { kTold, kNotTold };
 struct CallMaps {
   bpf::BpfMap calls;
-  // thread → frame of its innermost call; only there if exceptions are to be told.
+  // thread → frame of its innermost call; present only if exceptions are to be reported.
   std::optional<bpf::BpfMap> innermost;
 
   static Result<CallMaps> Create(const RecordLayout& layout, CallExceptions exceptions);
@@ -42,12 +42,12 @@ struct GroupMaps {
   static Result<GroupMaps> Create(const GroupShape& shape, uint32_t groups);
 };
 
-// What the kernel does of an advice at places of this layout.
+// The part of an advice that the kernel runs at places of this layout.
 struct KernelPlan {
-  std::vector<size_t> filters;  // steps that it can do; user space does them again for what is sent
+  std::vector<size_t> filters;  // steps that it can run; user space repeats them for sent events
   std::optional<GroupShape> groups;  // unless every tuple is sent
 };
-// Null columns stand for what is not observed in `layout`. `advice` is the only one at its tracepoints.
+// Null columns stand for values not observed in `layout`. `advice` is the only one at its tracepoints.
 KernelPlan PlanKernel(const advice::Advice& advice, const RecordLayout& layout,
                       std::string_view tracepoint);
 
@@ -65,9 +65,9 @@ struct ProgramSpec {
   const KernelPlan* plan = nullptr;
   const GroupMaps* groups = nullptr;
   std::optional<uint32_t> filter;  // of processes
-  bool names = false;  // processes are named: those that are seen are kept in WovenMaps::names
+  bool names = false;  // process names are needed: WovenMaps::names keeps those that are seen
   const bpf::BpfMap* involved = nullptr;  // RequestMaps::involved, if requests are followed
-  const LinkedMaps* linked = nullptr;     // to whom events are handed over, if they pack
+  const LinkedMaps* linked = nullptr;     // the receivers of packed events, if they pack
   WhenFull when_full = WhenFull::kLost;
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
 };

@@ -1,6 +1,6 @@
-// What a woven program knows of one event while it runs, and what it sends when the kernel cannot finish the advice: a
-// header, then one slot for each variable that advice observes. Programs have it in their frame, or in the ring at once
-// if that is too small.
+// The record of one event: what a woven program knows about it while it runs, and what it sends when the
+// kernel cannot finish the advice. A header, then one slot for each variable that advice observes. Programs
+// keep it in their frame, or directly in the ring if the frame is too small.
 #pragma once
 
 #include <compare>
@@ -13,28 +13,28 @@
 
 namespace wf::weaver {
 
-// What a record in the ring tells.
+// What a record in the ring contains.
 enum class RecordKind : uint32_t {
   kEvent,
-  kUnknownProcess,  // an event, of a process that user space has not judged yet
+  kUnknownProcess,  // an event of a process that user space has not judged yet
   // A MessageRecord.
   kSendBegins,
   kSendEnds,
   kReceives,          // bytes that a followed request may have sent
-  kReceivesUnmarked,  // other bytes, by a thread that may be in a request
+  kReceivesUnmarked,  // other bytes, received by a thread that may be in a request
   kThreadEnds,
 };
 
-// From `entered` on, it is also what is kept of a call between its entry and its end.
+// From `entered` on, it is also what is kept for a call between its entry and its end.
 struct RecordHeader {
   uint64_t time = 0;     // Unix ns
   uint64_t process = 0;  // in our namespace
-  uint64_t thread = 0;   // the kernel's own number
-  uint32_t place = 0;    // of Places
+  uint64_t thread = 0;   // the kernel's number
+  uint32_t place = 0;    // index in Places
   uint32_t kind = 0;
   uint64_t context = 0;   // the request, as the kernel follows it; 0: none
   uint64_t entered = 0;   // monotonic ns
-  uint64_t previous = 0;  // frame of the call around it that is also watched
+  uint64_t previous = 0;  // frame of the enclosing call that is also watched
   uint64_t nulls = 0;     // bit i: variable i is null
 };
 static_assert(sizeof(RecordHeader) == 64);
@@ -42,7 +42,7 @@ constexpr size_t kMaxVariables = 60;
 
 enum class StreamKind : uint32_t { kTcp = 1, kUnix = 2 };
 
-// One direction of a connection, the same for whoever sends and whoever receives. TCP: addresses and ports; Unix: the
+// One direction of a connection, the same for sender and receiver. TCP: addresses and ports; Unix: the
 // receiving socket, in target[0].
 struct StreamKey {
   uint64_t source[2] = {}, target[2] = {};
@@ -56,7 +56,7 @@ struct MessageRecord {
   RecordHeader header;
   StreamKey stream;
   uint64_t own = 0;       // the thread's own socket
-  uint64_t position = 0;  // of the first byte in the stream; TCP: 32 bits, which wrap
+  uint64_t position = 0;  // of the first byte in the stream; TCP: 32 bits, which wrap around
   uint64_t bytes = 0;
 };
 static_assert(sizeof(MessageRecord) == 128);
@@ -67,7 +67,7 @@ enum class SlotForm : uint8_t {
   kDouble,
   kFloat,
   kString,  // eight bytes of length, then the bytes, padded with zeros
-  kText,    // the same for every event: not in the record
+  kText,    // the same for every event, so not in the record
   kNull,    // cannot be read here
 };
 
@@ -77,7 +77,7 @@ struct VariableSlot {
   SlotForm form = SlotForm::kNull;
   int16_t offset = 0;  // from the record's beginning
   bool maybe_null = true;
-  bool narrow = false;  // kInteger: within 32 bits with its sign
+  bool narrow = false;  // kInteger: fits 32 bits with its sign
   std::string text;
 
   bool operator==(const VariableSlot&) const = default;
@@ -91,7 +91,8 @@ struct RecordLayout {
   bool operator==(const RecordLayout&) const = default;
 };
 
-// A variable that advice observes, and how it is read where the event happens (kAtEntry: how it was at the entry).
+// A variable that advice observes, and how it is read where the event happens (kAtEntry: its value at the
+// entry).
 struct WantedVariable {
   std::string name;
   uint32_t export_index = 0;

@@ -19,13 +19,15 @@ struct ReadPlace {
   ReadAt at = ReadAt::kEntry;
   uint64_t address = 0;
   uint32_t written = 0;  // kEntry: registers written since the function's first instruction
-  Recipe frame;          // empty: not known
-  // A copy that the compiler made with other parameters than the source has: the calling convention says nothing.
+  Recipe frame;          // empty: unknown
+  // A copy that the compiler made with other parameters than in the source: the calling convention says
+  // nothing about it.
   bool altered_copy = false;
 };
 
-// Of what is read from the program (arguments, locals, retval) and of constants. NotFound: it is not to be had at this
-// address, and why. BadInput: it never is: no such argument, a double in a register.
+// For what is read from the program (arguments, locals, retval) and for constants. NotFound: it is not
+// available at this address, with the reason. BadInput: it is never available: no such argument, a double in
+// a register.
 Result<ValueRead> ReadExport(const ExportExpression& expression, const ReadPlace& place);
 
 }  // namespace wf::weaver

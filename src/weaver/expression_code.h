@@ -1,6 +1,7 @@
-// Expressions of advice as eBPF. Only what the kernel can do exactly is compiled: integers, booleans, strings. What is
-// not of that kind (doubles, divisions, Lower, …) is refused when the program is made; what turns out inexact for one
-// event (an overflow) jumps to `inexact`, and user space does that event.
+// Expressions of advice as eBPF. Only what the kernel can do exactly is compiled: integers, booleans,
+// strings. Other expressions (doubles, divisions, Lower, …) are rejected when the program is built. If the
+// result would be inexact for one event (an overflow), the code jumps to `inexact`, and user space processes
+// that event.
 //
 // Thread safety: none. Lives no longer than the assembler.
 #pragma once
@@ -24,15 +25,15 @@ struct Operand {
     kBool,
     kInteger,
     kString,
-    kOpaque,       // the kernel carries it only: a double
-    kProcessName,  // user space finds it by the process
+    kOpaque,       // the kernel only passes it on: a double
+    kProcessName,  // user space looks it up by the process
     kHost,
   };
   Type type = Type::kNull;
   int16_t at = 0;        // in the record: eight bytes, or a string's slot
-  bool narrow = false;   // kInteger: within 32 bits with its sign
-  int null_bit = -1;     // of RecordHeader::nulls; -1: not there
-  int16_t null_at = -1;  // eight bytes that are not zero if it is null; -1: none
+  bool narrow = false;   // kInteger: fits 32 bits with its sign
+  int null_bit = -1;     // of RecordHeader::nulls; -1: none
+  int16_t null_at = -1;  // eight bytes that are nonzero if it is null; -1: none
   bool constant = false;
   int64_t number = 0;  // constant
   std::string text;    // constant
@@ -47,7 +48,8 @@ class ExpressionCode {
                  bpf::BpfAssembler::Label inexact)
       : a_(a), slots_(slots), string_bytes_(string_bytes), inexact_(inexact) {}
 
-  // The value stays good until the next call. Nothing: the kernel cannot do it; what was assembled is to be dropped.
+  // The value is valid until the next call. Empty: the kernel cannot compute it, and the assembled code is to
+  // be dropped.
   std::optional<Operand> Compile(const advice::Expression& expression,
                                  const std::vector<Operand>& columns);
 
@@ -55,7 +57,7 @@ class ExpressionCode {
 
   void JumpIfNull(const Operand& value, bpf::BpfAssembler::Label to);
   void LoadNumber(bpf::BpfReg to, const Operand& value);
-  // Jumps unless the value is true: what is not a true boolean counts as false.
+  // Jumps unless the value is true; a value that is not a boolean counts as false.
   void JumpUnlessTrue(const Operand& value, bpf::BpfAssembler::Label to);
 
  private:
@@ -74,7 +76,7 @@ class ExpressionCode {
   void LoadWord(bpf::BpfReg to, const Operand& text, size_t word);
   void MayBeNull(Operand& slot, bpf::BpfAssembler::Label null, bpf::BpfAssembler::Label done);
   void Go(bpf::BpfAssembler::Label to);
-  // Stores what a truth jumped to, and goes on.
+  // Stores the truth value that the code jumped for, and continues.
   Operand Truth(size_t depth, bpf::BpfAssembler::Label holds, bpf::BpfAssembler::Label fails);
 
   bpf::BpfAssembler& a_;

@@ -1,4 +1,4 @@
-// Names of C++ functions: demangled, taken apart, and compared with what a person wrote.
+// Names of C++ functions: demangled, split, and compared with what a person wrote.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 namespace wf::weaver {
 
 struct FunctionName {
-  std::string demangled;  // the whole
+  std::string demangled;  // complete
   std::string qualified;  // without return type, parameters, qualifiers: "ns::Cache<int>::get"
   std::string
-      parameters;  // what stands between the brackets, unless `!has_parameters` (C, and what is not mangled)
+      parameters;  // the text between the brackets, unless `!has_parameters` (C, and unmangled names)
   bool has_parameters = false;
-  // What a compiler appends to the name of a piece or copy it made: "constprop.0", "part.0", "cold"; empty: the function
-  // itself.
+  // The suffix of a piece or copy that the compiler made: "constprop.0", "part.0", "cold"; empty: the
+  // function itself.
   std::string clone;
 };
 
@@ -26,7 +26,7 @@ class NamePattern {
  public:
   explicit NamePattern(std::string_view pattern);
   bool Matches(std::string_view symbol, const FunctionName& name) const;
-  // Whether a symbol is worth demangling: quick, and never wrong when it says no.
+  // Whether a symbol is worth demangling: quick, and a "no" is always right.
   bool MayMatch(std::string_view symbol) const;
   bool glob() const { return glob_; }
 
@@ -44,9 +44,9 @@ std::vector<std::string> SplitParameters(std::string_view parameters);
 // A type in one spelling: "const std::string &" and "std::__cxx11::basic_string<char, …> const&" become equal, so do
 // "unsigned long int", "unsigned long", "size_t" and "uint64_t".
 std::string CanonicalType(std::string_view type);
-// Without "ns::" anywhere, to compare with names that lack it.
+// Without any "ns::", to compare with names that lack it.
 std::string Unqualified(std::string_view type);
-// Whether the parameters are those that `signature` asks for; its brackets are optional.
+// Whether the parameters match `signature`; its brackets are optional.
 bool SignatureMatches(std::string_view signature, std::string_view parameters);
 
 }  // namespace wf::weaver

@@ -18,11 +18,11 @@ struct FoundFunction {
 };
 
 struct FoundFunctions {
-  std::vector<FoundFunction> functions;  // by address, each address once
+  std::vector<FoundFunction> functions;  // by address, without duplicates
   std::vector<std::string> notes;
 };
 
-// NotFound if there is none; it says whether all its calls were inlined, or what similar names there are.
+// NotFound if there is none; the error says whether all its calls were inlined, or lists similar names.
 Result<FoundFunctions> FindFunctions(const elf::ElfImage& image, const Location& location);
 
 }  // namespace wf::weaver

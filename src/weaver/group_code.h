@@ -13,7 +13,8 @@ class ProgramFrame;
 
 class GroupCode {
  public:
-  // `memory`: BytesFor of it, in the record. `inexact`: nothing was added that matters, user space is to do it.
+  // `memory`: BytesFor bytes in the record. `inexact`: where the code jumps if user space must process the
+  // event; nothing that matters was added.
   GroupCode(bpf::BpfAssembler& a, ProgramFrame& frame, ExpressionCode& code, const GroupMaps& maps,
             int16_t memory, bpf::BpfAssembler::Label inexact)
       : a_(a), frame_(frame), code_(code), maps_(maps), memory_(memory), inexact_(inexact) {}

@@ -1,5 +1,5 @@
-// Handing events over to processes that link libwherefore, in eBPF: the record goes into memory that the thread's
-// process has mapped (advice/handed_events.h), into the ring of that thread.
+// eBPF code that passes events to processes that link libwherefore: the record goes into memory that the
+// thread's process has mapped (advice/handed_events.h), into the ring of that thread.
 //
 // Thread safety: none. The code lives no longer than the assembler.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace wf::weaver {
 
-// Members of the kernel's structures: a task, its number, and the numbers it has in the namespaces around it.
+// Members of the kernel's structures: a task, its number, and its numbers in the enclosing namespaces.
 struct TaskOffsets {
   int32_t number = 0, level = 0, numbers = 0;
 };
@@ -21,22 +21,22 @@ Result<TaskOffsets> FindTaskOffsets();
 struct LinkedMaps {
   bpf::BpfMap processes;  // process (in our namespace) → its array of HandedThread
   TaskOffsets offsets;
-  uint32_t record_bytes = 0;                                   // room of a record, a power of two
+  uint32_t record_bytes = 0;                                   // size of a record, a power of two
   uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;  // 0: the machine's own
 
   uint32_t records() const;  // of a thread's ring, a power of two
 };
 
-// What becomes of an event for which there is no room any more, by what its tuples are kept for.
+// What happens to an event without room, depending on what its tuples are kept for.
 enum class WhenFull : uint8_t {
   kLost,         // counted
-  kDropped,      // First: those that are there were before it
-  kReplacesLast  // MostRecent, of one event: the last one at this place is of no use any more
+  kDropped,      // First: the earlier events stay
+  kReplacesLast  // MostRecent, of one event: the last one at this place is no longer needed
 };
 
 class HandOverCode {
  public:
-  // Places in the program's frame that it may write to; `process` has the process already.
+  // Slots in the program's frame that it may overwrite; `process` already holds the process.
   struct Frame {
     int16_t read;     // eight bytes
     int16_t thread;   // eight bytes
@@ -46,9 +46,9 @@ class HandOverCode {
   HandOverCode(bpf::BpfAssembler& a, const LinkedMaps& maps, const Frame& frame)
       : a_(a), maps_(maps), frame_(frame) {}
 
-  // `record` (r7) and r6 stay, all others are lost. Goes on behind it, whatever happens.
+  // `record` (r7) and r6 are kept, all other registers are lost. Continues after it in any case.
   void Write(bpf::BpfReg record, uint32_t bytes, uint32_t place, WhenFull when_full);
-  // The thread ends: what it had becomes somebody else's.
+  // The thread ends: its place becomes free.
   void Release();
 
  private:
@@ -60,7 +60,7 @@ class HandOverCode {
   void ReadThread(bpf::BpfAssembler::Label otherwise);
   void ReadKernel(int16_t to, int32_t bytes, bpf::BpfAssembler::Label otherwise);  // from r3
   void LookAt(uint32_t attempt, bpf::BpfAssembler::Label otherwise);
-  // r2 becomes where the record number r1 is.
+  // r2 becomes the address of record number r1.
   void RecordAddress();
   void Address(bpf::BpfReg to, int16_t place);
 

@@ -1,13 +1,14 @@
-// The processes linked with libwherefore to which a woven query hands the events it packs: whoever comes to the query's
-// socket and is one that the query is woven into gets a map of its own, with the events of its own threads and of
-// nobody else.
+// The processes linked with libwherefore that receive the events which a woven query packs. A process that
+// connects to the query's socket, and that the query is woven into, gets its own map with the events of its
+// own threads only.
 //
 //   process ── connects ─→ credentials are looked at ─→ a map for it alone ─→ descriptor and description, over the socket
 //   probe on a thread of it ─→ HandOverCode ─→ the map ─→ libwherefore, when it unpacks, serialises, or leaves the request
 //
-// A stranger gets nothing, and is counted. A process that has gone, or become another program, has closed its end: its
-// map goes. Messages are JSON texts, one a packet: first {"version","query","record_bytes","records","threads"} with the
-// descriptor, then lists of places, those there are and those that come later:
+// Any other process gets nothing, and is counted. A process that has ended, or executed another program, has
+// closed its end: its map is removed. Messages are JSON texts, one per packet: first
+// {"version","query","record_bytes","records","threads"} with the descriptor, then lists of places, those
+// there are and those that come later:
 // [{"place","tracepoint","string_bytes","variables":[{"name","form","offset","text"?}]}].
 //
 // Thread safety: none.
@@ -39,10 +40,10 @@ class LinkedProcesses {
                                                        Belongs belongs);
 
   const LinkedMaps& maps() const { return maps_; }
-  // Before the programs of a place are attached, so that whoever reads a record knows its place. False if its records are
-  // larger than there is room.
+  // Call before the programs of a place are attached, so that readers of a record know its place. False if
+  // its records are larger than the room for them.
   bool Describe(uint32_t place, std::string_view tracepoint, const RecordLayout& layout);
-  // Takes those in who have come, and lets those go who have gone. Never waits.
+  // Accepts new connections and removes closed ones. Never waits.
   void Serve();
 
   size_t connected() const { return processes_.size(); }
@@ -70,7 +71,7 @@ class LinkedProcesses {
   uint64_t strangers_ = 0;
 };
 
-// With room for whatever a place of the program may have to tell.
+// With room for the largest record of the program's places.
 Result<LinkedMaps> MakeLinkedMaps(const advice::Program& program, uint32_t string_bytes,
                                   uint64_t pid_namespace_device, uint64_t pid_namespace_inode);
 

@@ -17,14 +17,14 @@ namespace wf::weaver {
 
 struct LocateTarget {
   pid_t pid = 0;    // the executable and everything this process has loaded
-  std::string exe;  // instead: this file, and the libraries it names that the loader would find
+  std::string exe;  // instead: this file, and its needed libraries that the loader would find
 };
 
-// Files that are open while several tracepoints are looked for: the symbols and the debug information of each are read
-// once. Not kept longer: a file may be replaced.
+// Files kept open while several tracepoints are located, so that the symbols and the debug information of
+// each are read once. Not kept longer, because a file may be replaced.
 class OpenImages {
  public:
-  // Good as long as this is.
+  // Valid for the life of this object.
   Result<const elf::ElfImage*> Open(const std::string& file, const std::string& debug_root);
   void Close() { images_.clear(); }
 
@@ -32,8 +32,8 @@ class OpenImages {
   std::map<std::pair<std::string, std::string>, std::unique_ptr<elf::ElfImage>> images_;
 };
 
-// NotFound if none of the locations is there; BadInput if an export cannot be read at one of them (a double in a
-// register, an unknown argument); what is left out of several places is told in the notes.
+// NotFound if none of the locations exists; BadInput if an export cannot be read at one of them (a double in
+// a register, an unknown argument); the notes list what was left out at some of several places.
 Result<LocatedTracepoint> Locate(const TracepointDefinition& definition, const LocateTarget& target,
                                  OpenImages& images);
 Result<LocatedTracepoint> Locate(const TracepointDefinition& definition,

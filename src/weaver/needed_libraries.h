@@ -9,8 +9,9 @@
 
 namespace wf::weaver {
 
-// The executable first, then what it needs, directly and through others, as the loader would find it in its run path and
-// the system's folders. A library that is not found there is left out: it may still be loaded from elsewhere.
+// The executable first, then what it needs, directly and through others, as the loader would find them in its
+// run path and the system's folders. A library that is not found there is left out: it may be loaded from
+// elsewhere.
 Result<std::vector<LoadedObject>> FindNeededLibraries(const std::string& exe);
 
 }  // namespace wf::weaver

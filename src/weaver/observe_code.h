@@ -1,4 +1,4 @@
-// Reading what a tracepoint exports, by the recipes of its site, into the record.
+// Reads what a tracepoint exports into the record, by the recipes of its site.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace wf::weaver {
 class ProgramFrame;
 struct ProgramSpec;
 
-// How expressions see a variable: null if the layout has none of that name.
+// A variable as an operand of expressions: null if the layout has none of that name.
 Operand VariableOperand(const RecordLayout& layout, std::string_view name);
 
 class ObserveCode {
@@ -21,14 +21,14 @@ class ObserveCode {
   ObserveCode(bpf::BpfAssembler& a, ProgramFrame& frame, const ProgramSpec& spec)
       : a_(a), frame_(frame), spec_(spec) {}
 
-  // What the site itself can read.
+  // The values that the site itself can read.
   void ReadValues();
-  // What the call's entry kept: `call` (one of r6–r9) points to it.
+  // The values that the call's entry kept: `call` (one of r6–r9) points to them.
   void TakeFromEntry(bpf::BpfReg call);
   // The entry was not seen.
   void NothingFromEntry();
 
-  // The recipe's value in r8. Returns whether it can fail, by a jump.
+  // Puts the recipe's value into r8. Returns whether it can fail, by a jump.
   bool Follow(const Recipe& recipe, bpf::BpfAssembler::Label otherwise);
 
  private:

@@ -1,6 +1,6 @@
-// Programs on their way to the places that they are for, attached together: the kernel waits some ten milliseconds for
-// each link when it is taken out, so that all places of a file get one link, whose program goes on by the place that was
-// hit (its cookie). Links that the kernel makes one by one get a program each.
+// Programs that are attached together to their places. The kernel waits some ten milliseconds for each link
+// that is removed, so all places of a file get one link, whose program branches on the place that was hit
+// (its cookie). Links that the kernel makes one by one get one program each.
 //
 // Thread safety: none.
 #pragma once
@@ -17,16 +17,16 @@
 
 namespace wf::weaver {
 
-// Several programs as one: the one whose number is the cookie of the place runs.
+// Several programs as one: the cookie of the place is the number of the one that runs.
 std::vector<bpf_insn> ByCookie(const std::vector<std::vector<bpf_insn>>& programs);
 
 class ProbeBatch {
  public:
   enum class Links : uint8_t { kMulti, kOneByOne };
 
-  // Places of one file that run `text`. Those that are added first are attached first.
+  // Places of one file that run `text`. Earlier ones are attached first.
   void Add(std::vector<bpf_insn> text, std::string file, std::vector<uint64_t> offsets, pid_t pid);
-  // Attaches what was added since the last time; what holds the probes goes behind `links`.
+  // Attaches what was added since the last call; the descriptors of the probes are appended to `links`.
   Status Attach(Links how, std::vector<FileDescriptor>& links);
 
  private:

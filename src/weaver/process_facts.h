@@ -1,5 +1,5 @@
-// What /proc tells of processes: which program they run, what they are called, and on which host they think they are.
-// Kept, because a process that counted something may be gone when its groups are read.
+// What /proc says about processes: which program they run, their names, and their hosts. Results are kept,
+// because a process that counted something may have ended when its groups are read.
 //
 // Thread safety: none.
 #pragma once
@@ -19,9 +19,10 @@
 
 namespace wf::weaver {
 
-// The path of what a process runs, as it sees it; empty if it is gone, or not ours to see.
+// The path of the program that a process runs, as it sees it; empty if the process has ended or cannot be
+// read.
 std::string ExecutableOf(pid_t pid);
-// Name, path or glob: one with a slash is held against the whole path, another against its last part.
+// Name, path or glob: one with a slash is matched with the whole path, otherwise with its last part.
 bool ExecutableMatches(std::string_view pattern, std::string_view path);
 // All processes there are.
 std::vector<pid_t> AllProcesses();
@@ -34,15 +35,16 @@ std::optional<FileIdentity> IdentityOf(const std::string& path);
 
 class ProcessFacts : public ProcessNames {
  public:
-  // `last_name` knows processes that are gone; empty if it does not.
+  // `last_name` knows processes that have ended; it returns an empty string if not.
   using LastName = std::function<std::string(uint32_t process)>;
   explicit ProcessFacts(LastName last_name) : last_name_(std::move(last_name)) {}
 
-  // The name of its first thread (comm); where the kernel cut that off at 15 bytes, its executable's if that begins so.
+  // The name of its first thread (comm); where the kernel truncated that to 15 bytes, the executable's name
+  // if it has this beginning.
   advice::Value Name(uint32_t process) override;
   // WHEREFORE_HOST of its environment, else the nodename of its UTS namespace.
   advice::Value Host(uint32_t process) override;
-  // Another process may have the number now.
+  // Drops facts of processes whose number another process may have now.
   void ForgetReused();
 
  private:

@@ -1,4 +1,4 @@
-// /proc/PID/maps: what files a process has mapped, and which of them hold code.
+// /proc/PID/maps: which files a process has mapped, and which of them contain code.
 #pragma once
 
 #include <sys/types.h>
@@ -17,11 +17,11 @@ struct MappedFile {
   std::string device;  // "fd:01"
   uint64_t inode = 0;
   uint64_t lowest = 0;      // address of the lowest mapping of the file
-  bool executable = false;  // some mapping of it may be executed
-  bool deleted = false;     // there is no longer a file of this name, or another one
+  bool executable = false;  // some mapping of it is executable
+  bool deleted = false;     // the file of this name was removed or replaced
 };
 
-// In order of address, each file once. Lines that are no mapping of a file are passed over.
+// In order of address, each file once. Lines that are not mappings of files are skipped.
 std::vector<MappedFile> ParseMaps(std::string_view text);
 
 // The files with code that a process has loaded, the executable first.
@@ -32,7 +32,7 @@ struct LoadedObject {
 };
 struct LoadedObjects {
   std::vector<LoadedObject> objects;
-  std::vector<std::string> notes;  // of what cannot be opened
+  std::vector<std::string> notes;  // about files that cannot be opened
 };
 Result<LoadedObjects> FindLoadedObjects(pid_t pid);
 

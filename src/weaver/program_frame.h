@@ -1,7 +1,8 @@
-// What every woven program begins and ends with: who runs it, the record of the event, and what becomes of it.
+// What every woven program begins and ends with: the process that runs it, the record of the event, and what
+// happens to the record.
 //
-// The record lies in the program's frame (512 bytes, of which the rest is taken from the top), or in the ring from the
-// start if it is too large: then it is discarded there unless it is sent.
+// The record is in the program's frame (512 bytes, the rest of which is used from the top), or, if it is too
+// large, in the ring from the start: then it is discarded there unless it is sent.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace wf::weaver {
 
 struct ProgramSpec;
 
-// Places in a program's frame.
+// Slots in a program's frame.
 inline constexpr int16_t kReadAt = -8;     // what was just read
 inline constexpr int16_t kThreadAt = -16;  // eight bytes each
 inline constexpr int16_t kProcessAt = -24;
@@ -34,7 +35,7 @@ class ProgramFrame {
   ProgramFrame(bpf::BpfAssembler& a, const ProgramSpec& spec, size_t scratch_bytes);
 
   void Begin();
-  // Of an event that is over: where the program goes on.
+  // Where the program continues when an event is finished.
   bpf::BpfAssembler::Label out() const { return out_; }
   void set_out(bpf::BpfAssembler::Label out) { out_ = out; }
   void restore_out() { out_ = end_; }
@@ -44,7 +45,7 @@ class ProgramFrame {
   void DropRecord();
   void SendRecord(Counter counted_as);
   void ReadClock();
-  // In the record, behind everything that is sent.
+  // In the record, after everything that is sent.
   int16_t scratch() const { return scratch_; }
 
   void JumpIfUnknownProcess(bpf::BpfAssembler::Label to);
@@ -54,7 +55,7 @@ class ProgramFrame {
 
  private:
   bool in_ring() const;
-  bool anonymous() const;  // nobody asks who it is: the kernel need not find out
+  bool anonymous() const;  // the process is not needed, so the kernel need not look it up
   void RememberName();
 
   bpf::BpfAssembler& a_;

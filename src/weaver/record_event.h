@@ -13,7 +13,7 @@ namespace wf::weaver {
 
 class RecordEvent : public advice::Event {
  public:
-  // `bytes` are a whole record of this layout; all of it must outlive the event.
+  // `bytes` are a complete record of this layout; all arguments must outlive the event.
   RecordEvent(std::string_view bytes, const RecordLayout& layout, std::string_view tracepoint,
               ProcessNames& names, uint64_t number);
 

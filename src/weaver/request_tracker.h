@@ -1,5 +1,5 @@
-// Requests as they go through processes that know nothing of them: who carries which tuples, told by what the kernel's
-// programs saw, in order. docs/use/weaving.md has the rules.
+// Follows requests through processes that do not know about them: which thread carries which tuples, computed
+// from what the kernel's programs report, in order. docs/use/weaving.md has the rules.
 //
 //   A thread is in one request at a time, or in none. An event that packs starts one.
 //   A send is a split: its bytes carry what the thread has at that moment, and what the thread packs later they do not.
@@ -29,8 +29,8 @@ namespace wf::weaver {
 
 class RequestTracker {
  public:
-  // `program` must outlive it. A request that packs more than `limits` is marked and counted; since its tuples do not
-  // travel in anybody's messages, it goes on all the same, and the answer stays the same.
+  // `program` must outlive it. A request that packs more than `limits` is marked and counted; since its
+  // tuples do not travel in messages of the program, it continues, and the answer stays the same.
   explicit RequestTracker(const advice::Program& program, const PackLimits& limits = {})
       : program_(program), limits_(limits) {}
 
@@ -48,32 +48,32 @@ class RequestTracker {
   };
 
   uint64_t RequestOf(uint64_t thread) const;  // 0: none
-  // The same, a new one if there is none.
+  // The same; starts one if there is none.
   uint64_t StartRequest(uint64_t thread);
 
   void Take(const MessageRecord& record);
-  // Hand-off points: whoever takes `key` goes on with what the thread had that gave it.
+  // Hand-off points: the thread that takes `key` continues with what the giving thread had.
   void Give(uint64_t thread, const std::string& key);
   void TakeOver(uint64_t thread, const std::string& key);
 
   // Since the last call.
   struct Counters {
     uint64_t ambiguous = 0;
-    uint64_t packed_tuples_max = 0, baggage_bytes_max = 0;  // of one request
-    uint64_t marked = 0;                                    // requests past their limits
-    uint64_t refused = 0;  // events whose tuples were not kept: see kMostTuples
+    uint64_t packed_tuples_max = 0, baggage_bytes_max = 0;  // max of one request
+    uint64_t marked = 0;                                    // requests beyond their limits
+    uint64_t refused = 0;  // events whose tuples were dropped: see kMostTuples
   };
   Counters TakeCounters();
 
  private:
-  // Tuples that were packed between two splits; never changed once another branch may have it.
+  // Tuples packed between two splits; never changed once another branch may have them.
   struct Instance {
     std::map<uint32_t, advice::PackedTuples> slots;
     size_t tuples = 0;
     size_t bytes = 0;    // as baggage has them, ...
-    size_t counted = 0;  // ... when it had so many tuples
+    size_t counted = 0;  // ... when it had this many tuples
   };
-  // What has happened before, as far as it packed something. Each instance once.
+  // What has happened before, as far as it packed something; no duplicates.
   using Past = std::vector<std::shared_ptr<const Instance>>;
   struct Branch {
     uint64_t request = 0;
@@ -83,8 +83,8 @@ class RequestTracker {
   struct Thread {
     uint64_t request = 0;
     Past past;
-    std::shared_ptr<Instance> active;  // not yet seen by anybody else
-    // The socket that the request came by, or, while there is none, that something came by last.
+    std::shared_ptr<Instance> active;  // not yet visible to another branch
+    // The socket that the request came from, or, without a request, the socket of the last receive.
     uint64_t origin = 0;
     uint16_t origin_port = 0;
     bool answered = false;  // something was sent there since
@@ -92,13 +92,13 @@ class RequestTracker {
   };
   struct Mark {
     uint64_t begin = 0;
-    std::optional<uint64_t> end;  // none: still being sent
+    std::optional<uint64_t> end;  // empty: still being sent
     uint64_t sender = 0;          // thread
     Branch branch;
   };
   struct Stream {
     std::deque<Mark> marks;  // in order of position
-    uint64_t latest = 0;     // position; TCP's 32 bits are continued from it
+    uint64_t latest = 0;     // position; extends TCP's 32 bits
   };
 
   void CountPacked(Thread& thread);

@@ -1,4 +1,4 @@
-// From a function or a line to its probe sites.
+// Finds the probe sites of a function or a line.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace wf::weaver {
 
-// Sites, notes, name of one function. BadInput: an export can never be read in it.
+// Sites, notes and name of one function. BadInput: an export can never be read in it.
 Result<LocatedFunction> BuildFunction(const elf::ElfImage& image, const FoundFunction& found, At at,
                                       const std::vector<Export>& exports);
 Result<LocatedFunction> BuildLine(const elf::ElfImage& image, uint64_t address,
                                   const std::vector<Export>& exports);
-// What the exports are where an exception ends an activation.
+// The values of exports where an exception ends an activation.
 std::vector<ValueRead> ValuesOfUnwinding(const std::vector<Export>& exports);
 
 }  // namespace wf::weaver

@@ -1,5 +1,5 @@
-// From a file descriptor to the stream behind it, in eBPF: which connection, which direction, by the kernel's own
-// structures.
+// From a file descriptor to the stream behind it, in eBPF: which connection and which direction, read from
+// the kernel's structures.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct SocketOffsets {
 
 Result<SocketOffsets> FindSocketOffsets();
 
-// Places in the frame of a program that follows requests.
+// Slots in the frame of a program that follows requests.
 namespace request_frame {
 constexpr int16_t kThread = -8, kRead = -16, kSocket = -24, kArgumentsAt = -48, kFd = -56,
                   kFlags = -64, kState = -80, kRecord = -80 - 128, kSendingAt = -80 - 128 - 56;
@@ -37,14 +37,14 @@ enum class Direction : uint8_t { kSend, kReceive };
 
 class SocketCode {
  public:
-  // `out`: where it goes if it is no stream that is followed, or cannot be read.
+  // `out`: the jump target if the stream is not followed, or cannot be read.
   SocketCode(bpf::BpfAssembler& a, const SocketOffsets& offsets, bpf::BpfAssembler::Label out)
       : a_(a), o_(offsets), out_(out) {}
 
-  // The record's stream and own socket, of the descriptor in kFd; the socket is in kSocket, too. r0 to r5, r8 and r9 are
-  // lost.
+  // Fills the record's stream and own socket from the descriptor in kFd; the socket is in kSocket too. r0 to
+  // r5, r8 and r9 are lost.
   void Resolve(Direction direction);
-  // r8 becomes what stands `offset` behind where it points to.
+  // r8 becomes the value at `offset` from where it points.
   void Follow(int32_t offset, int32_t bytes = 8);
   void Address(bpf::BpfReg to, int16_t place);
 

@@ -33,7 +33,7 @@ enum class At : uint8_t { kEntry, kExit, kThrow, kLeave };  // kLeave: kExit or 
 std::string_view Name(At at);
 
 struct Location {
-  std::string exe;        // name, path or glob; with `library` it limits whose library
+  std::string exe;        // name, path or glob; with `library` it limits the processes
   std::string library;    // name, path or glob; empty: the function is in the executable itself
   std::string function;   // demangled name or glob, or a mangled name; empty: a line
   std::string signature;  // parameter types, "long, const std::string&"; only if `has_signature`
@@ -65,7 +65,7 @@ struct PathStep {
   bool operator==(const PathStep&) const = default;
 };
 
-// How to take what was read, where the type does not say it or says it wrongly.
+// How to interpret what was read, where the type does not show it or is wrong.
 enum class ExportAs : uint8_t {
   kByType,
   kInt8,
@@ -100,8 +100,8 @@ struct Export {
   bool operator==(const Export&) const = default;
 };
 
-// How a request passes from thread to thread by an object: whoever gives `key` (an export of this name) away hands the
-// request to whoever takes the same key.
+// How a request passes from thread to thread through an object: the thread that gives `key` (an export of
+// this name) hands the request to the thread that takes the same key.
 enum class Handoff : uint8_t { kNone, kGive, kTake };
 
 struct TracepointDefinition {
@@ -119,7 +119,7 @@ Result<std::vector<TracepointDefinition>> ParseTracepointFile(std::string_view t
 Result<TracepointDefinition> ReadTracepoint(const JsonValue& object);
 Result<ExportExpression> ParseExport(std::string_view text);
 
-// The definition as the file has it.
+// Writes the definition in the format of the file.
 void WriteTracepoint(const TracepointDefinition& definition, JsonWriter& writer);
 std::string ToJson(const TracepointDefinition& definition);
 

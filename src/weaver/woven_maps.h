@@ -21,13 +21,13 @@ enum class Counter : uint32_t {
   kCount,
 };
 
-// One value, which user space writes and programs read.
+// One value, written by user space and read by programs.
 struct Control {
   uint64_t active = 0;        // which of each pair of group maps programs add to
   uint64_t clock_offset = 0;  // Unix ns - monotonic ns
 };
 
-// Key of the verdict on a process: whether events of it are wanted by the places with this filter.
+// Key of the verdict on a process: whether the places with this filter want its events.
 struct VerdictKey {
   uint32_t process = 0, filter = 0;
 };
@@ -38,7 +38,7 @@ constexpr uint32_t kThreadNameBytes = 16;
 struct WovenMaps {
   bpf::BpfMap counters, control, ring, verdicts;
   bpf::BpfMap
-      names;  // process → what its thread was called that was seen first; for those that are gone when we look
+      names;  // process → name of its first seen thread; for processes that have ended when we look
 
   static Result<WovenMaps> Create(uint32_t ring_bytes);
 };

@@ -1,5 +1,5 @@
-// One query, woven: its maps, programs and links, and the reading of what they count. Knows places that were located
-// already; who they are looked for in is weaver.cc's business.
+// One query, woven: its maps, programs and links, and the reading of what they count. Works on places that
+// are already located; weaver.cc decides in which processes to look.
 //
 // Thread safety: none.
 #pragma once
@@ -36,10 +36,11 @@ class WovenQuery {
   WovenQuery(const WovenQuery&) = delete;
   WovenQuery& operator=(const WovenQuery&) = delete;
 
-  // Programs for every site that is not woven yet. `pid` 0: whoever runs the file, as far as `filter` lets it.
+  // Prepares programs for every site that is not woven yet. `pid` 0: any process that runs the file, as far
+  // as `filter` allows.
   Status Prepare(const LocatedTracepoint& located, pid_t pid, const ProcessFilter& filter,
                  Handoff handoff = Handoff::kNone);
-  // Probes for what was prepared, all together.
+  // Attaches the probes for what was prepared, all together.
   Status AttachWaiting();
   // Patterns of executables, one of which a process must match; returns the filter's number.
   uint32_t AddFilter(std::vector<std::string> executables);
@@ -50,7 +51,7 @@ class WovenQuery {
 
   const advice::Program& program() const { return program_; }
   const std::vector<WovenPlace>& places() const { return places_; }
-  // What went wrong without being the query's end.
+  // Problems that did not end the query.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -60,7 +61,7 @@ class WovenQuery {
     RecordLayout layout;
     std::optional<uint32_t> filter;
     Handoff handoff = Handoff::kNone;
-    uint32_t predicted_ns = 0;  // a hit
+    uint32_t predicted_ns = 0;  // per hit
   };
   // What the programs of one SiteGroup share.
   struct Shared {
@@ -68,7 +69,7 @@ class WovenQuery {
     KernelPlan plan;
     std::optional<CallMaps> calls;
     std::optional<GroupMaps> groups;
-    uint32_t predicted_ns = 0;  // a hit
+    uint32_t predicted_ns = 0;  // per hit
   };
   class Emission;
 
@@ -85,7 +86,7 @@ class WovenQuery {
   void Run(const RecordEvent& event, const Source& source);
   bool Wanted(const Source& source, uint32_t process);
   bool Matches(uint32_t filter, const std::string& executable) const;
-  // Processes may have become another program, or their numbers those of others.
+  // Judges processes again: they may have executed another program, or their numbers may have been reused.
   void JudgeAgain();
   std::string LastName(uint32_t process) const;
   void SetControl();
@@ -93,8 +94,8 @@ class WovenQuery {
   WeaveCounters TakeCounters();
 
   const advice::Program program_;
-  const bool joins_;  // tuples go with requests, which are followed
-  const bool names_;  // somebody asks for procName or host
+  const bool joins_;  // tuples travel with requests, which are followed
+  const bool names_;  // procName or host is used
   const WeaveOptions options_;
   bool multi_ = false;
   uint64_t pid_namespace_device_ = 0, pid_namespace_inode_ = 0;
@@ -108,17 +109,17 @@ class WovenQuery {
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<std::vector<std::string>> filters_;
   std::set<std::string> attached_;  // sites, so that none is woven twice
-  std::set<FileIdentity> files_;    // that have them
+  std::set<FileIdentity> files_;    // files that contain them
   ProbeBatch batch_;
   std::vector<FileDescriptor> links_;
   std::vector<WovenPlace> places_;
   ProcessFacts processes_;
-  std::unique_ptr<LinkedProcesses> linked_;  // null: nothing is handed over
+  std::unique_ptr<LinkedProcesses> linked_;  // null: no events are passed on
   std::vector<std::string> notes_;
   advice::Results pending_;
   uint64_t events_ = 0, overflowed_ = 0, unjudged_ = 0, grouped_ = 0;
   uint64_t advice_ns_ = 0;
-  std::vector<uint64_t> counted_;  // by Counter, what Collect has told already
+  std::vector<uint64_t> counted_;  // by Counter, what Collect has already reported
 };
 
 }  // namespace wf::weaver

@@ -1,5 +1,5 @@
-// The rings that carry branches to the scribe, one per slot of the region, in memory of their own: only control depth
-// needs them.
+// The rings that carry branches to the scribe, one per slot of the region, in separate memory: only control
+// depth needs them.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ constexpr uint64_t kBranchBytesOffset = (sizeof(BranchRings) + 4095) / 4096 * 40
 constexpr uint64_t kBranchRingsSize = kBranchBytesOffset + kSlots * kBranchRingSize;
 
 extern BranchRings* g_branch_rings;  // null: not at control depth
-extern uint16_t g_branch_source;     // once chosen; a forked child's rings have the same
+extern uint16_t g_branch_source;     // once chosen; the rings of a forked child have the same
 
-// Fresh ones in shared memory, in place of a parent's. False: there is none.
+// Maps new rings in shared memory, replacing a parent's. False: no memory.
 bool MapBranchRings();
 
 inline uint8_t* BranchBytesOf(BranchRings* rings, uint32_t slot) {

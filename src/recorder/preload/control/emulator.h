@@ -1,5 +1,5 @@
-// The emulator that the program may run in, and its plugin (src/recorder/qemu). They are spoken to by system calls that
-// Linux does not have: format/branches.h.
+// The emulator that the program may run in, and its plugin (src/recorder/qemu). The library calls them by
+// system calls that Linux does not have: format/branches.h.
 #pragma once
 
 #include "recorder/format/branches.h"
@@ -12,15 +12,15 @@ inline long Mark(MarkerOp op, long a = 0, long b = 0, long c = 0) {
   return RawCall(kMarkerCall, op, a, b, c);
 }
 
-// Where this library's own code stands.
+// The address range of this library's own code.
 void OwnCode(uint64_t& begin, uint64_t& end);
 
-// Whether the plugin is there. Asked once in each process, before anything else is said to the plugin.
+// Whether the plugin is there. Checked once in each process, before any other call to the plugin.
 bool AskEmulator();
 bool UnderEmulator();
 
-// Work of the recorder in the middle of a sub-computation that calls libc: neither its branches nor its pages are the
-// program's.
+// Work of the recorder that calls libc in the middle of a sub-computation: neither its branches nor its pages
+// belong to the program.
 class OwnWork {
  public:
   OwnWork() {

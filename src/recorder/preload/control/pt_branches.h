@@ -1,11 +1,13 @@
-// Branches from the processor: Intel PT through perf_event_open. Each thread has an event of its own, which is switched on
-// where a sub-computation begins and off where it ends; so the bytes between belong to that one alone, begin with
-// packets that let a decoder begin there, and hold nothing of the recorder.
+// Branches from the processor: Intel PT through perf_event_open. Each thread has its own event, which is
+// switched on where a sub-computation begins and off where it ends. So the bytes in between belong to that
+// sub-computation only, begin with packets where a decoder can start, and contain nothing of the recorder.
 //
-// Full trace: what was written is kept, and tracing stops when the buffer is full (PERF_AUX_FLAG_TRUNCATED). Overwrite:
-// the newest bytes are kept, the older ones give way. Either way what is missing is a gap with its reason.
+// Full trace: what was written is kept, and tracing stops when the buffer is full (PERF_AUX_FLAG_TRUNCATED).
+// Overwrite: the newest bytes are kept, older ones are overwritten. In both modes, missing bytes are a gap
+// with a reason.
 //
-// No processor with Intel PT was at hand when this was written: capture has never run. docs/use/recording.md says so.
+// No processor with Intel PT was available when this was written, so capture has never run.
+// docs/use/recording.md says so.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@ namespace wf::recorder {
 
 enum class PtMode : uint8_t { kFullTrace, kOverwrite };
 
-// Null, or why the processor cannot be asked.
+// Null, or why the processor cannot be used.
 const char* PreparePt(PtMode mode);
 
 void BeginPt(Slot* slot);  // the calling thread is that of the slot

@@ -5,7 +5,7 @@
 
 namespace wf::recorder::data {
 
-// The first that ends behind the address.
+// The first one that ends after the address.
 inline int FirstActiveAfter(uint64_t address) {
   int low = 0, high = self->active_count;
   while (low < high) {

@@ -3,8 +3,8 @@
 
 namespace wf::recorder::data {
 
-// Before the program's memory is taken over. Leads the allocating calls of every loaded module through us; at schedule
-// depth nobody is, and pays nothing.
+// Called before the program's memory is taken over. Redirects the allocating calls of every loaded module to
+// us; at schedule depth none is redirected, so there is no cost.
 void WatchAllocations();
 
 }  // namespace wf::recorder::data

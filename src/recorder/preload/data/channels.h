@@ -1,5 +1,5 @@
-// What a descriptor is to the recording: a file, a pipe, a socket, one of the standard streams; and where in it a
-// transfer lies.
+// What a descriptor is to the recording: a file, a pipe, a socket, one of the standard streams; and the
+// position of a transfer in it.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace wf::recorder::data {
 
-// A pipe, socket or terminal: how many bytes went which way.
+// A pipe, socket or terminal: how many bytes went in each direction.
 struct StreamCount {
   uint64_t device;
   uint64_t inode;
   uint64_t in;
   uint64_t out;
-  uint64_t pair;  // of a socket pair: the name of the stream that both ends are
+  uint64_t pair;  // for a socket pair: the name of the stream that both ends share
 };
 
 constexpr int kMaxStreams = 4096;
@@ -27,7 +27,7 @@ struct Streams {
   uint64_t standard_device[3];  // what the standard streams were at the start
   uint64_t standard_inode[3];
 };
-// Of the recorded program: whoever watches its calls has them.
+// The streams of the recorded program, for the code that watches its calls.
 Streams& ProgramStreams();
 void NoteStandardStreams();
 
@@ -35,7 +35,7 @@ enum class Direction { kIn, kOut };
 
 struct Channel {
   TransferKind kind;
-  bool counted;     // no offsets of its own: bytes are counted
+  bool counted;     // it has no offsets: bytes are counted
   bool carries;     // what is written to it can be read from it
   uint64_t stream;  // Transfer::stream
   uint64_t device, inode;
@@ -43,9 +43,9 @@ struct Channel {
   char name[1024];
 };
 
-// False if it is nothing that data comes in or goes out by (an event, a timer, a closed descriptor).
+// False if no data comes in or goes out through it (an event, a timer, a closed descriptor).
 bool DescribeChannel(int fd, Direction direction, Channel* channel);
-// Where `size` bytes that just went through lie; `offset` is that of the call or -1 for the file's own.
+// The position of the last `size` bytes transferred; `offset` is that of the call, or -1 for the file's own.
 uint64_t PlaceOf(int fd, const Channel& channel, Direction direction, uint64_t size,
                  int64_t offset);
 void PairStreams(int a, int b);

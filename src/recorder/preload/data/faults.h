@@ -1,4 +1,4 @@
-// The tracker that needs nothing of the kernel but mprotect: every first touch of a page is a signal.
+// The tracker that needs only mprotect from the kernel: every first touch of a page is a signal.
 #pragma once
 
 #include "recorder/preload/data/tracker.h"
@@ -7,11 +7,13 @@ namespace wf::recorder::data::faults {
 
 Faulted OpenAt(const Region& region, uint64_t address, Access access);
 uint64_t OpenForKernel(const Region& region, uint64_t start, uint64_t end, KernelAccess access);
-// Everything of the region up to `end`, for a child that shares this memory; closed with the rest.
+// Opens everything of the region up to `end`, for a child that shares this memory; it is closed with the
+// rest.
 void OpenAll(const Region& region, uint64_t end);
-// The kernel's call returned: it touched this much of what was opened for it.
+// The system call returned: the kernel touched this part of what was opened for it.
 void Settle(uint64_t start, uint64_t end, KernelAccess access);
-// The rest of what was opened: a page whose bytes changed was written; the others it is not known to have touched.
+// The rest of what was opened: a page whose bytes changed was written; the others are not known to have been
+// touched.
 void SettleRest();
 void ForgetRange(uint64_t start, uint64_t end);
 void AddFileRange(uint64_t start, uint64_t end);

@@ -1,4 +1,4 @@
-// System calls past our own trap, and the places in gate.S that the handler of SIGSYS returns to.
+// System calls that bypass our own trap, and the places in gate.S that the handler of SIGSYS returns to.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ void wf_stub_plain();
 void wf_stub_post();
 void wf_stub_vfork();
 [[noreturn]] void wf_gate_end_thread(uint32_t* tid_word);
-// The library from its first byte to the end of what may call the kernel.
+// The library from its first byte to the end of the code that may call the kernel.
 extern const char __ehdr_start[];
 extern const char __start_wf_trap[];
 extern char wf_stub_plain_call[], wf_stub_plain_after[], wf_stub_post_call[], wf_stub_post_after[];
@@ -28,7 +28,7 @@ constexpr long kCallAfterStub = 0x57460001;
 constexpr long kCallOnPrivateStack = 0x57460002;
 constexpr long kRedZone = 128;
 
-// Lies at the stack pointer of a stub.
+// At the stack pointer of a stub.
 struct StubFrame {
   uint64_t return_to;
   uint64_t number;

@@ -5,7 +5,8 @@
 
 namespace wf::recorder::data {
 
-// Held for a moment, by handlers that block all signals. Threads outnumber processors, so it sleeps.
+// Held briefly, by handlers that block all signals. There are more threads than processors, so waiting
+// threads sleep.
 class HandlerLock {
  public:
   void Take();

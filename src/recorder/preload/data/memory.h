@@ -7,7 +7,8 @@
 
 namespace wf::recorder::data {
 
-// Once, on the handler's stack: makes every writable private page of the process a shared one. nullptr or what failed.
+// Called once, on the handler's stack: turns every writable private page of the process into a shared one.
+// nullptr, or what failed.
 const char* ShareMemory();
 
 // The system calls, with the kernel's results.
@@ -19,22 +20,22 @@ long RemapCall(uint64_t address, uint64_t old_length, uint64_t new_length, int f
 long BreakCall(uint64_t address);
 long AdviseCall(uint64_t address, uint64_t length, int advice);
 
-// Brings this process up to what others mapped. Returns the number of changes applied.
+// Applies what other processes mapped to this one. Returns the number of changes applied.
 int SyncMemory();
-// After clone: nothing is accessible until touched.
+// After clone: nothing is accessible until it is touched.
 void MapRegionsOfNewProcess();
 const Region* FindRegion(uint64_t address);
-// The same page where a touch is not recorded; 0 if it has none.
+// The same page at an address where touches are not recorded; 0 if there is none.
 uint64_t Untracked(uint64_t address);
 
-// Private copies of all shared memory, made by the parent, taken by the child.
+// Private copies of all shared memory, made by the parent and adopted by the child.
 struct MemoryCopy {
   int arena_fd;
   int recorder_fd;
 };
 long CopyMemory(MemoryCopy* copy);
 void AdoptCopy(const MemoryCopy& copy);
-// Our descriptors live above every one the program can have.
+// Our descriptors are above all that the program can have.
 int MoveDescriptor(int fd);
 
 }  // namespace wf::recorder::data

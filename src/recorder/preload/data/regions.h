@@ -1,5 +1,5 @@
-// The list of what is mapped, which all processes of the program share, and its effect in this process. All of it is
-// called with `shared->memory_lock` held, but by the first process before there is a second.
+// The list of mappings, which all processes of the program share, and its effect in this process. Call
+// everything here with `shared->memory_lock` held, except in the first process before there is a second.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@ inline bool InArena(uint64_t address) {
   return address >= shared->arena && address < shared->arena + kArenaSize;
 }
 
-// The first that ends behind the address.
+// The first one that ends after the address.
 int FirstRegionAfter(uint64_t address);
 void InsertRegion(int at, const Region& region);
-// Cuts the region at the address, so that one begins there.
+// Splits the region at the address, so that one begins there.
 void SplitAt(uint64_t address);
-// Makes neighbours that are one again one.
+// Joins neighbours that can be one region again.
 void JoinAround(uint64_t start, uint64_t end);
-// Removes what is listed in the range and gives its backing back.
+// Removes what is listed in the range and frees its backing.
 void DropRange(uint64_t start, uint64_t end);
-// The bytes of the arena's file in the range are zero again.
+// Makes the bytes of the arena's file in the range zero again.
 void Punch(uint64_t offset, uint64_t length);
 uint64_t TakeArena(uint64_t length);
-// An offset behind the arena's part of the file, for memory that lives at other addresses; 0 if there is none left.
+// An offset after the arena's part of the file, for memory at other addresses; 0 if there is none left.
 uint64_t TakeAnnex(uint64_t length);
 
-// In this process: maps one, follows the list in a range, tells the others that the list changed there.
+// In this process: maps one, applies the list in a range, notifies the others that the list changed there.
 void MapHere(const Region& region);
 void TrackFile(const Region& region);
 void ApplyRange(uint64_t start, uint64_t end);

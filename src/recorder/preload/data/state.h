@@ -20,7 +20,7 @@ namespace wf::recorder::data {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kChunk =
-    uint64_t{2} << 20;  // what one page of page table covers; the most that is opened at once
+    uint64_t{2} << 20;  // what one page of page table covers; max that is opened at once
 constexpr uint64_t kArenaSize = uint64_t{1} << 40;
 constexpr uint64_t kRecorderSize = uint64_t{64} << 30;
 constexpr uint64_t kBreakSize = uint64_t{64} << 30;
@@ -29,7 +29,7 @@ constexpr int kSignals = 65;
 enum class RegionKind : uint8_t {
   kMemory,    // of the program: backed by the arena's file, tracked
   kRecorder,  // of the recorder: backed by the arena's file, shared, not tracked
-  kFile,      // a mapping of a file that stays one
+  kFile,      // a file mapping that stays one
   kShared,    // shared with children too (MAP_SHARED without a file)
 };
 
@@ -37,7 +37,7 @@ struct Region {
   uint64_t start;
   uint64_t end;
   uint64_t offset;
-  int32_t fd;  // kFile: kept open for the processes that map it later, or -1
+  int32_t fd;  // kFile: kept open for processes that map it later, or -1
   uint8_t protection;
   RegionKind kind;
   uint8_t map_private;  // kFile
@@ -60,7 +60,7 @@ struct SignalAction {
   uint64_t mask;
 };
 
-constexpr int kLastNoted = 2;  // of Self::in_call: nothing more is to be noted
+constexpr int kLastNoted = 2;  // of Self::in_call: nothing more is to be recorded
 
 enum class EndKind : uint32_t { kRunning = 0, kExit = 1, kSignal = 2 };
 
@@ -81,7 +81,7 @@ struct Shared {
   int first_own_fd;  // descriptors from here on are ours
   uint64_t descriptor_limit;
   uint64_t arena;  // address of the program's anonymous memory
-  uint64_t alias;  // the same pages where nothing is tracked
+  uint64_t alias;  // the same pages at an address that is not tracked
   uint64_t arena_high;
   uint64_t shared_high;
   uint64_t recorder;
@@ -104,7 +104,7 @@ struct Shared {
 
   std::atomic<uint64_t> signal_version;
   SignalAction actions[kSignals];
-  // Signals to the program that every thread blocks: the first that waits for or unblocks one gets it.
+  // Signals to the program that every thread blocks: the first thread that waits for or unblocks one gets it.
   std::atomic<uint64_t> pending;
   siginfo_t pending_info[kSignals];
 
@@ -115,11 +115,11 @@ struct Shared {
   std::atomic<uint32_t> main_gone;
   std::atomic<uint32_t> end_kind;
   int end_value;
-  std::atomic<int> gathered;  // processes that noted their last pages
+  std::atomic<int> gathered;  // processes that recorded their last pages
   int slots_high;
   std::atomic<int> slots[kMaxThreads];  // thread ids; 0 free, -creator while it starts
 
-  // Of processes that ended: what they watched their memory by. Whoever closes it while they live makes the kernel walk
+  // What processes that ended used to watch their memory. Closing it while they live makes the kernel walk
   // that memory.
   struct Leftover {
     int pid, uffd, pagemap;
@@ -128,7 +128,7 @@ struct Shared {
   Leftover leftovers[1024];
 
   HandlerLock name_lock;
-  std::atomic<int> name_tid;  // this thread is to take the name; 0 when it has
+  std::atomic<int> name_tid;  // this thread is to take the name; 0 when it has done so
   char name[16];
 
   Streams streams;
@@ -138,16 +138,16 @@ struct Shared {
   Flow* flow;  // null without a policy
 };
 
-// A part of memory that is accessible in this process and looked at when a sub-computation ends.
+// A part of memory that is accessible in this process and examined when a sub-computation ends.
 struct Active {
   uint64_t start;
   uint64_t end;
   uint64_t region;  // where its region starts
   uint32_t idle;    // sub-computations since it was last touched
-  uint32_t age;     // sub-computations that `pieces` tells of
+  uint32_t age;     // sub-computations that `pieces` covers
   uint32_t pieces;  // which of its small pieces were touched in them
   uint8_t writable;
-  uint8_t fixed;  // never given up
+  uint8_t fixed;  // never closed
   uint8_t fresh;  // opened since the last sub-computation ended
 };
 
@@ -168,7 +168,7 @@ struct Opened {
   uint64_t fingerprint;
   uint8_t unknown;  // 1: whether the kernel writes it, 2: it can only read it
   int read_only;    // protection for reading
-  int all;          // and for what the program may do
+  int all;          // and for everything that the program may do
 };
 constexpr int kMaxOpened = 1024;
 
@@ -186,7 +186,7 @@ struct Self {
   int pagemap;
   int in_call;   // between the end of a sub-computation and the start of the next
   int creating;  // the program is creating a thread; else libc does, for itself
-  int name_fd;   // descriptor + 1 by which the name of another thread is being written
+  int name_fd;   // descriptor + 1 through which the name of another thread is being written
   int name_tid;
   uint64_t version;
   uint64_t signal_version;
@@ -198,18 +198,17 @@ struct Self {
   uint64_t select_scratch[2];
   uint64_t clone_scratch[16];
   char path_scratch[4096];
-  uint64_t hidden_mask;  // signals the program believes to be blocked
-  // The recorder is at work: a signal that comes now is kept until it is done (signals.h).
+  uint64_t hidden_mask;  // signals that the program believes to be blocked
+  // The recorder is working: a signal that arrives now is kept until it is done (signals.h).
   std::atomic<int> holding;
   int kept_signal;
   uint64_t kept_mask;
   siginfo_t kept_info;
   uint64_t last_fault;
-  MemoryEvent open_last;  // of the open record of allocations: its last one, and how far it goes
+  MemoryEvent open_last;  // of the open record of allocations: its last event, and its size
   uint32_t open_used;
-  uint64_t labels;  // of the policy: what the running sub-computation has taken in
-  uint64_t
-      call_object;  // what the listed call touches that the thread is in; 0 if that is not known
+  uint64_t labels;       // of the policy: the labels that the running sub-computation has read
+  uint64_t call_object;  // the object that the current listed call touches; 0 if unknown
   int active_count;
   int parts_closed;
   int kept_count;
@@ -223,7 +222,8 @@ struct Self {
   PageRegion kept[kMaxRuns];
   int present_count;  // of what the ended sub-computation touched; -1 if more may have been touched since
   DropRun present[kMaxPresent];
-  DropRun drop[kDropBatch];  // here, not on the stack: that is the program's and tracked
+  DropRun
+      drop[kDropBatch];  // here and not on the stack, which belongs to the program and is tracked
   Active active[kMaxActive];
   Extent closing[kMaxActive];
 };

@@ -1,4 +1,4 @@
-// The little that the handler needs of strings and memory, without libc.
+// The few string and memory functions that the handler needs, without libc.
 #pragma once
 
 #include <cstdint>

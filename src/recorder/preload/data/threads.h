@@ -1,4 +1,4 @@
-// Threads that are processes: their beginning, their end, and the end of them all.
+// Threads that are processes: how they begin, how they end, and how the program ends.
 #pragma once
 
 #include <ucontext.h>
@@ -17,13 +17,13 @@ void ForkCall(ucontext_t* context, uint64_t flags, uint64_t parent_tid, uint64_t
 [[noreturn]] void EndThread();
 [[noreturn]] void EndProcess(int status);
 [[noreturn]] void DieBySignal(int signal);
-// Told by another process of the program: collect the ended ones, or end.
+// Another process of the program sent the control signal: collect ended processes, or end.
 void OnControl();
 bool IsThread(int tid);
-// Tells every other process of the program to look at `shared`.
+// Makes every other process of the program look at `shared`.
 void TellOthers();
 void KillOthers();
-// Gives a thread its name, which only itself can take.
+// Sets the name of a thread, which only that thread itself can do.
 long NameThread(int tid, const char* name, uint64_t length);
 void SendControl(int pid);
 
@@ -32,7 +32,7 @@ struct ThreadHooks {
   void (*write_pages)();    // the tracker has too many runs: writes out what it has
   bool (*refuse_thread)();  // in the creator
   void (
-      *last_pages)();  // in each process when the program ends: of the sub-computation that no call will end
+      *last_pages)();  // in each process when the program ends: for the sub-computation that no call will end
   void (*crashed)(int signal, uint64_t address, uint64_t site);  // before a fault ends the program
 };
 

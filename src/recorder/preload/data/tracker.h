@@ -11,31 +11,32 @@ enum class Access { kRead, kWrite, kExecute };
 enum class KernelAccess { kReads, kWrites, kUnknown };
 enum class Faulted { kRetry, kProgram };
 
-// Once: which tracker. nullptr or what is missing for it.
+// Called once: selects the tracker. nullptr, or what is missing for it.
 const char* ChooseTracker(TrackerKind wanted);
-// Opens what the tracker needs in this process. nullptr or what failed.
+// Opens what the tracker needs in this process. nullptr, or what failed.
 const char* StartTracker();
 void StopTracker();
 bool RegisterRange(uint64_t start, uint64_t end);
 bool Tracked(const Region& region);
-// A fault at the address: made accessible and to be retried, or the program's own.
+// A fault at the address: the page was made accessible and the access is to be retried, or the fault is the
+// program's own.
 Faulted OnFault(uint64_t address, Access access);
-// Before a call that lets the kernel at memory, and after it.
+// Before a call that lets the kernel access memory, and after it.
 void MakeAccessible(uint64_t address, uint64_t length,
                     KernelAccess access = KernelAccess::kUnknown);
 void MakeAllAccessible();
 void NoteKernelAccess(uint64_t address, uint64_t length, KernelAccess access);
 void EndKernelAccess();
-// What was touched in the range counts, though its pages are about to go.
+// Keeps what was touched in the range, because its pages are about to go.
 void KeepTouched(uint64_t start, uint64_t end);
-// Forgets what is mapped in the range.
+// Drops the state of what is mapped in the range.
 void ForgetRange(uint64_t start, uint64_t end);
 void AddFileRange(uint64_t start, uint64_t end);
 
-// Runs ascend, but for those of memory that was unmapped meanwhile, which come last.
+// Runs ascend, except those of memory that was unmapped meanwhile, which come last.
 using RunSink = void (*)(void* to, uint64_t start, uint64_t end, bool written);
 void CollectTouched(RunSink sink, void* to);
-// The same in the middle of a sub-computation, which goes on.
+// The same in the middle of a sub-computation, which continues.
 void PeekTouched(RunSink sink, void* to);
 void ForgetTouched();
 

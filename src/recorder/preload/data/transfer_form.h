@@ -1,5 +1,5 @@
-// How system calls move data: where their buffers are, which way it goes, and the record of it. Used where the calls are
-// trapped, and by the emulator's plugin, which only watches them.
+// How system calls move data: where their buffers are, which way it goes, and the record of it. Used by the
+// code that traps the calls, and by the emulator's plugin, which only watches them.
 #pragma once
 
 #include <sys/socket.h>
@@ -28,7 +28,7 @@ struct CallArguments {
   }
 };
 
-// Of a call that moves data from one descriptor to another.
+// For a call that moves data from one descriptor to another.
 struct Ends {
   int in, out;
 };
@@ -38,8 +38,8 @@ inline Ends EndsOf(long number, const CallArguments& given) {
                                 : Ends{first, static_cast<int>(given.value[2])};
 }
 
-// The buffers that a call which returned `size` has filled or sent: take(pieces, count, bytes). Not of kBetween, which
-// has none.
+// The buffers that a call which returned `size` has filled or sent: take(pieces, count, bytes). Not for
+// kBetween, which has none.
 template <typename Take>
 void ForEachVector(const Form& form, const CallArguments& given, uint64_t size, const Take& take) {
   if (form.shape == Shape::kBuffer) {
@@ -70,7 +70,7 @@ void ForEachPiece(const iovec* pieces, uint64_t count, uint64_t size, const Take
 
 inline uint16_t FlagsOf(Direction direction) { return direction == Direction::kOut ? kOutput : 0; }
 
-// What went through: bytes [begin, end) of the channel.
+// What was transferred: bytes [begin, end) of the channel.
 struct Passage {
   uint16_t flags;  // TransferFlags
   long number;
@@ -84,7 +84,7 @@ struct TransferRecord {
 void FillTransfer(const Channel& channel, const Passage& passage, uint64_t time_ns,
                   TransferRecord* record);
 
-// A file that was mapped: which of its bytes. False: it is no input or output.
+// The bytes of a mapped file. False: it is not an input or output.
 struct Mapping {
   uint64_t address, length;
   int protection, flags, fd;
@@ -96,10 +96,10 @@ inline bool MapsForWriting(const Mapping& mapping) {
   return (mapping.flags & kMapType) != kMapPrivate && (mapping.protection & kProtWrite) != 0;
 }
 
-// A whole small file, at most `room` bytes of it; how many.
+// Reads a whole small file, at most `room` bytes; returns how many.
 uint64_t ReadWhole(const char* path, char* to, uint64_t room);
 
-// Where the dynamic linker is: what it reads is not the program's input.
+// The address range of the dynamic linker: what it reads is not the program's input.
 struct LoaderPlace {
   uint64_t start = 0, end = 0;
 };
