@@ -1,5 +1,5 @@
-// Questions about columns as people type them: conditions of the languages' common grammar joined by `and`, lists of
-// columns, aggregates. A fault is an error with the text, a caret and a hint in its message.
+// Conditions and lists of columns as people type them: conditions of the languages' common grammar joined by
+// `and`, lists of columns, aggregates. A fault is an error with the text, a caret and a hint in its message.
 //
 //   conditions = condition { "and" condition } ;
 //   condition  = [ "not" ] key ( compare literal | "in" "(" literal { "," literal } ")" | "exists" ) ;
@@ -19,7 +19,7 @@
 
 namespace wf::lang {
 
-// `name` stands before the text in errors: "--where".
+// `name` is printed before the text in errors: "--where".
 Result<std::vector<ColumnCondition>> ParseConditions(std::string_view text,
                                                      const std::string& name);
 Result<std::vector<std::string>> ParseKeys(std::string_view text, const std::string& name);

@@ -1,4 +1,4 @@
-// What is wrong with a text somebody wrote in one of our languages: where, what, and what to try.
+// An error in a text in one of our languages: where it is, what it is, and what to try.
 #pragma once
 
 #include <string>

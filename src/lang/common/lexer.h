@@ -1,6 +1,6 @@
-// Text of one of our languages → tokens with their places. Knows no grammar beyond what the small languages share:
-// names, texts in double quotes, numbers, signs, comments from `#` to the line's end, and where a line ends a
-// statement: not inside parentheses, not after "|", not before a line that starts with "|".
+// Text in one of our languages → tokens with their places. Knows only the grammar that the small languages
+// share: names, texts in double quotes, numbers, signs, comments from `#` to the line's end, and where a line
+// ends a statement: not inside parentheses, not after "|", not before a line that starts with "|".
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace wf::lang {
 
 enum class TokenKind : uint8_t {
   kName,    // letter or _, then letters, digits, _
-  kString,  // "…"; `text` is what it stands for
-  kNumber,  // -1, 2.5, 1e9; a unit that follows is a name of its own
-  kSign,    // ( ) , | . = != < <= > >= ~ ->, or what the dialect says
+  kString,  // "…"; `text` is its value
+  kNumber,  // -1, 2.5, 1e9; a unit that follows is a separate name
+  kSign,    // ( ) , | . = != < <= > >= ~ ->, or those of the dialect
   kEnd,     // ";" or a newline that ends a statement
   kEof,
 };
@@ -35,7 +35,7 @@ struct Tokens {
   std::vector<Diagnostic> diagnostics;
 };
 
-// What differs from language to language. As it stands: the feature language and conditions.
+// What differs between languages. The defaults are for the feature language and conditions.
 struct LexerDialect {
   enum class Newline : uint8_t { kEndsStatement, kIsSpace };
   enum class Minus : uint8_t { kBeginsNumber, kIsSign };
@@ -43,16 +43,15 @@ struct LexerDialect {
     kHash,    // from # to the line's end
     kSlashes  // from // to the line's end, /* … */, and from # unless a letter follows
   };
-  std::vector<std::string_view> long_signs = {"->",
-                                              "!=", "<=", ">="};  // these are looked for first
+  std::vector<std::string_view> long_signs = {"->", "!=", "<=", ">="};  // these are tried first
   std::string_view signs = "(),|.=<>~";
   Newline newline = Newline::kEndsStatement;
   Minus minus = Minus::kBeginsNumber;
   Comment comment = Comment::kHash;
-  std::string_view hint;  // which signs there are; empty: those of the feature language
+  std::string_view hint;  // lists the signs; empty: those of the feature language
 };
 
-// A bad character gives a diagnostic and is skipped, so that the rest is still looked at.
+// A bad character gives a diagnostic and is skipped, so that the rest is still checked.
 Tokens Tokenize(std::string_view text);
 Tokens Tokenize(std::string_view text, const LexerDialect& dialect);
 

@@ -1,11 +1,11 @@
-// Pattern: regular expressions matched in time linear in the text, whatever the expression: Thompson's automaton with
-// all states advanced together, no backtracking. What `~` means in our languages.
+// Pattern: regular expressions matched in time linear in the text, whatever the expression: Thompson's
+// automaton with all states advanced together, without backtracking. This is `~` in our languages.
 //
-// Syntax, on bytes: literals; `.` any byte but newline; [abc] [a-z] [^…]; \d \w \s and \D \W \S, also inside brackets;
-// ( ), (?: ), |; * + ? {m} {m,} {m,n} with at most 100 repetitions; ^ and $ at the text's bounds; \n \t; a backslash
-// before any other sign takes it literally; (?i) at the beginning ignores the case of ASCII letters. A pattern matches
-// when it matches anywhere in the text. Not there: references, look-around, lazy quantifiers (they change no answer).
-// Thread safety: immutable once compiled.
+// Syntax, on bytes: literals; `.` any byte but newline; [abc] [a-z] [^…]; \d \w \s and \D \W \S, also inside
+// brackets; ( ), (?: ), |; * + ? {m} {m,} {m,n} with at most 100 repetitions; ^ and $ at the text's bounds;
+// \n \t; a backslash before any other sign takes it literally; (?i) at the beginning ignores the case of
+// ASCII letters. A pattern matches when it matches anywhere in the text. Not supported: references,
+// look-around, lazy quantifiers (they would not change an answer). Thread safety: immutable once compiled.
 #pragma once
 
 #include <bitset>

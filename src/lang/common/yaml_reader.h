@@ -1,6 +1,6 @@
-// YAML that people write (settings, datasets, policies) → a small tree of values with the lines they stand on. What YAML
-// can do beyond that is refused: aliases and anchors (a few lines of them stand for gigabytes), several documents, keys
-// that are not texts or come twice. Depth and size are bounded. Thread safety: pure.
+// YAML that people write (settings, datasets, policies) → a small tree of values with their lines. Everything
+// else in YAML is rejected: aliases and anchors (a few lines can stand for gigabytes), several documents,
+// keys that are not texts or are duplicates. Depth and size are bounded. Thread safety: pure.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ struct YamlMember;
 
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap } kind = Kind::kNull;
-  int line = 1;                     // from 1; of a text in block form (|, >) that of its first line
-  std::string text;                 // of a scalar
-  bool plain = false;               // a scalar without quotes: may be meant as a number
-  std::vector<YamlNode> items;      // of a list
-  std::vector<YamlMember> members;  // of a map, as written
+  int line = 1;                 // from 1; for a text in block form (|, >) that of its first line
+  std::string text;             // for a scalar
+  bool plain = false;           // a scalar without quotes: may be meant as a number
+  std::vector<YamlNode> items;  // for a list
+  std::vector<YamlMember> members;  // for a map, in the order written
 
   bool IsNull() const { return kind == Kind::kNull; }
   bool IsScalar() const { return kind == Kind::kScalar; }
@@ -29,7 +29,7 @@ struct YamlNode {
   const YamlNode* Get(std::string_view key) const;  // nullptr when there is none
 };
 
-// Not a std::pair: clang 14 wants to know a pair's parts before they are known here.
+// Not a std::pair: clang 14 requires complete types for a pair's parts, and they are incomplete here.
 struct YamlMember {
   std::string name;
   YamlNode value;
@@ -41,11 +41,11 @@ struct YamlLimits {
   size_t max_nodes = 100'000;
 };
 
-// `name` stands in errors: "NAME: line 3: …". An empty text is a null.
+// `name` is printed in errors: "NAME: line 3: …". An empty text is a null.
 Result<YamlNode> ReadYaml(std::string_view text, const std::string& name,
                           const YamlLimits& limits = {});
 
-// The same of a file that may hold several documents, divided by ---; empty ones are left out.
+// The same for a file that may hold several documents, separated by ---; empty ones are left out.
 Result<std::vector<YamlNode>> ReadYamlDocuments(std::string_view text, const std::string& name,
                                                 const YamlLimits& limits = {});
 

@@ -21,12 +21,12 @@ struct KeyValue {
   std::string_view text;
 };
 
-// Looks one key up on many elements of one trace.
+// Looks up one key on many elements of one trace.
 class KeyReader {
  public:
   KeyReader(ElementView& view, const PlanKey& key);
 
-  KeyValue Read(Element kind, uint32_t index);  // kNull when the element has no such key
+  KeyValue Read(Element kind, uint32_t index);  // kNull if the element has no such key
   // The first of property, label, counter that is a number or the text of one.
   bool ReadNumber(Element kind, uint32_t index, double& out);
   // As text: numbers in decimals, "true" and "false".
@@ -43,12 +43,12 @@ class KeyReader {
 
   ElementView& view_;
   const PlanKey& key_;
-  uint32_t code_;  // of the key in the batch's strings; UINT32_MAX: no attribute is called so
+  uint32_t code_;  // of the key in the batch's strings; UINT32_MAX: no attribute has this name
 };
 
 // Whether `value` is a number, or the text of one.
 bool NumberOf(const KeyValue& value, double& out);
-// As text; computed ones are kept in the view.
+// As text; computed texts are kept in the view.
 std::string_view TextOf(const KeyValue& value, ElementView& view);
 std::string NumberText(double number);
 

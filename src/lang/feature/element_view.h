@@ -1,6 +1,6 @@
-// ElementView: one trace as the operators of the feature language see it: elements by (kind, index), neighbourhoods as
-// flat lists made when first asked for, and room for what is not in the trace: paths, segments, gaps, computed texts.
-// Lifetime: borrows the trace. Thread safety: none; each extraction has its own.
+// ElementView: one trace as the operators of the feature language see it: elements by (kind, index),
+// neighbourhoods as flat lists made on first use, and storage for what is not in the trace: paths, segments,
+// gaps, computed texts. Lifetime: borrows the trace. Thread safety: none; each extraction has its own.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ class ElementView {
   std::vector<critical_path::PathSegment> segments;
   std::vector<Interval> gaps;
 
-  // What an element is in the trace itself: a block on a path is a block, a segment is its block. Other kinds are
-  // themselves.
+  // The kind of an element in the trace itself: a block on a path is a block, a segment is its block. Other
+  // kinds are unchanged.
   static Element BaseKind(Element kind);
   uint32_t Base(Element kind, uint32_t index) const;
 
@@ -72,7 +72,7 @@ class ElementView {
 
   IndexLists blocks_of_unit_, points_of_block_, edges_into_, edges_out_of_;
   std::vector<uint32_t> edges_in_order_;
-  std::deque<std::string> texts_;  // never moves what it holds
+  std::deque<std::string> texts_;  // never moves its elements
 };
 
 }  // namespace wf::feature

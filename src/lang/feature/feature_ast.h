@@ -1,4 +1,5 @@
-// What a program of the feature language says, as the grammar of docs/reference/feature-language.md has it; nothing is looked up yet.
+// The syntax tree of a program in the feature language, following the grammar of
+// docs/reference/feature-language.md; no names are resolved yet.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ struct Argument {
   Condition condition;
   std::unique_ptr<Pipeline> from;  // kPipeline, kRange
   std::unique_ptr<Pipeline> to;    // kRange: from -> to
-  Key key;                         // kKey: a name with dots, which can be nothing else
+  Key key;                         // kKey: a name with dots, which cannot be anything else
 };
 
 struct Call {
@@ -66,7 +67,7 @@ struct Pipeline {
   std::vector<Call> stages;
   Place place;
 
-  // A lone name or text, which is a key where a function takes one. Null when it is more than that.
+  // A single name or text, which is a key where a function takes one. Null if it is more than that.
   const std::string* AsKey() const {
     if (!stages.empty()) return nullptr;
     if (operand.kind == Operand::Kind::kCall && !operand.call.parenthesized)

@@ -1,6 +1,6 @@
-// FeatureCompiler: programs of the feature language → the nodes of one plan, with every type checked. Named pipelines
-// are compiled where they stand, a def's body each time it is called: there is no recursion, because a body knows only
-// what stands before it. Thread safety: none.
+// FeatureCompiler: programs of the feature language → the nodes of one plan, with every type checked. Named
+// pipelines are compiled where they are defined, a def's body at each call. There is no recursion, because a
+// body sees only earlier definitions. Thread safety: none.
 #pragma once
 
 #include <deque>
@@ -21,21 +21,23 @@ class FeatureCompiler {
  public:
   explicit FeatureCompiler(const FeatureLibrary& library);
 
-  // A text that is one pipeline. kNoNode when it is not, or has faults.
+  // Compiles a text that is one pipeline. kNoNode if it is not, or has errors.
   int CompilePipelineText(std::string_view text, const std::string& part);
-  // A text of columns. Its names are its own: texts that include one another do not see each other's.
+  // Compiles a text of columns. Its names are private: texts that include one another do not see each
+  // other's.
   void CompileColumns(std::string_view text, const std::string& part);
 
-  // What Row stands for in what is compiled from here on; kNoNode: the trace.
+  // What Row means in what is compiled from here on; kNoNode: the trace.
   void SetRow(int node) { row_ = node; }
   void Complain(const std::string& part, const lang::Diagnostic& diagnostic);
 
   PlanBuilder builder;
   std::vector<DatasetDiagnostic> diagnostics;
 
-  // Calls compiled, of all texts: bodies of defs count each time. A program somebody wrote has some hundred.
+  // Max number of compiled calls in all texts: bodies of defs count each time. A program written by hand has
+  // some hundred.
   static constexpr int kMaxCalls = 20'000;
-  // Pipelines within pipelines, those of defs included: the compiler recurses once for each.
+  // Max depth of pipelines within pipelines, those of defs included: the compiler recurses once for each.
   static constexpr int kMaxDepth = 150;
   static constexpr size_t kMaxColumns = 1'000;
 
@@ -47,17 +49,17 @@ class FeatureCompiler {
     enum class Kind { kPipeline, kDef, kSpoiled } kind = Kind::kSpoiled;
     int node = kNoNode;
     const Statement* def = nullptr;
-    int order = 0;  // a def's body sees what is before it
+    int order = 0;  // a def's body sees earlier ones only
     int line = 1;
   };
   struct Scope {
     std::string part;
     std::map<std::string, Definition, std::less<>> definitions;
-    std::vector<std::string> used;     // texts taken in by `use`, so that each is taken once
-    std::vector<std::string> opening;  // those being taken in now: a text may not use itself
+    std::vector<std::string> used;     // texts included by `use`, so that each is included once
+    std::vector<std::string> opening;  // those being included now: a text may not use itself
   };
   struct Environment;
-  // What a parameter of a def stands for: an argument in the caller's environment, or the piped input.
+  // The meaning of a parameter of a def: an argument in the caller's environment, or the piped input.
   struct Binding {
     const Argument* argument = nullptr;
     const Environment* caller = nullptr;
@@ -91,7 +93,7 @@ class FeatureCompiler {
   int RowNode();
   int TraceNode();
 
-  // stage_compiler.cc: which function goes where; compile_….cc: what each takes and gives
+  // stage_compiler.cc: dispatches functions; compile_….cc: what each accepts and returns
   int Apply(const FunctionInfo& info, const Call& call, int input, const Environment& env);
   int Navigate(const FunctionInfo& info, const Call& call, int input);
   int Filter(const Call& call, int input, const Environment& env);
@@ -118,14 +120,14 @@ class FeatureCompiler {
   int OneValueArgument(const Call& call, const Argument& argument, const Environment& env);
   const Literal& LiteralArgument(const Argument& argument, const std::string& what) const;
   int CompileCondition(const Condition& condition);
-  int AsValue(int node);  // the count of what came out of Distinct
+  int AsValue(int node);  // the count, for the result of Distinct
   int Promote(int node);  // to double
   int Unary(Op op, uint8_t sub, Type type, int input, int imm = 0);
   [[noreturn]] void WrongInput(const Call& call, int input, const std::string& takes,
                                const std::string& hint) const;
 
   const FeatureLibrary& library_;
-  std::deque<Parsed> parsed_;  // what definitions point into
+  std::deque<Parsed> parsed_;  // definitions point into these
   int row_ = kNoNode;
   int order_ = 0, calls_ = 0, depth_ = 0;
 };

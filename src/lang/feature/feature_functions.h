@@ -68,7 +68,7 @@ enum class Function : uint8_t {
   kRecordAs,
 };
 
-// Where a function may stand: at the beginning of a pipeline, behind a "|", or both.
+// Where a function may be used: at the beginning of a pipeline, after a "|", or both.
 enum class Standing : uint8_t { kSource, kStage, kBoth };
 
 struct FunctionInfo {
@@ -76,8 +76,8 @@ struct FunctionInfo {
   std::string_view name;
   std::string_view usage;
   Standing standing;
-  int least, most;  // arguments; most -1: any number
-  bool takes_key;   // its first argument is a key: a bare name there is that key
+  int least, most;  // min and max number of arguments; most -1: any number
+  bool takes_key;   // its first argument is a key, so a bare name there is that key
 };
 
 const FunctionInfo* FindFunction(std::string_view name);

@@ -14,15 +14,15 @@ namespace wf::feature {
 struct Parsed {
   Program program;
   std::vector<lang::Diagnostic> diagnostics;
-  // Names that statements with faults would have defined: using them is no further fault.
+  // Names that faulty statements would have defined: using them is not another error.
   std::vector<std::string> spoiled;
 };
 
 Parsed Parse(std::string_view text);
 
-// Parentheses deeper than this are refused: the parser recurses once for each.
+// Parentheses nested deeper than this are rejected: the parser recurses once for each.
 constexpr int kMaxNesting = 60;
-// Longer programs are refused: a program is what somebody wrote, or a dataset includes.
+// Longer programs are rejected: programs are written by hand, or included by a dataset.
 constexpr size_t kMaxProgramBytes = 256 * 1024;
 
 }  // namespace wf::feature

@@ -1,9 +1,11 @@
-// Plan: a feature program compiled. A list of nodes, each one operator over whole vectors, each after its inputs; equal
-// expressions are one node, so that what several columns need is computed once per trace.
+// Plan: a compiled feature program. A list of nodes, each one operator over whole vectors, each after its
+// inputs. Equal expressions are one node, so that values needed by several columns are computed once per
+// trace.
 //
-// A node lives in a frame: a set of lanes over which it is evaluated at once. Frame 0 has one lane, the trace. Map,
-// Where, GroupBy and the rows of a dataset open frames whose lanes are the items of a source node, all of them
-// together; `It` is a lane's item there. What a body takes from an outer frame is broadcast to its lanes.
+// A node lives in a frame: a set of lanes over which it is evaluated at once. Frame 0 has one lane, the
+// trace. Map, Where, GroupBy and the rows of a dataset open frames whose lanes are the items of a source
+// node, all of them together; `It` is a lane's item there. Values that a body uses from an outer frame are
+// broadcast to its lanes.
 #pragma once
 
 #include <array>
@@ -20,12 +22,12 @@ namespace wf::feature {
 enum class Op : uint8_t {
   kTrace,         // the trace, one element
   kConstant,      // constants[imm]
-  kIt,            // the items of the frame's source, one a lane
-  kBroadcast,     // in[0] of an outer frame
+  kIt,            // the items of the frame's source, one per lane
+  kBroadcast,     // in[0], from an outer frame
   kNavigate,      // in[0] → elements reached from it; sub: Navigation
-  kFilterKeys,    // in[0], those for which conditions[imm, imm + extra) hold
-  kSelect,        // in[0], those whose lane of in[1] (in the frame over in[0]) is true
-  kCollect,       // in[1] (in the frame over in[0]), gathered again by the lanes of in[0]
+  kFilterKeys,    // the items of in[0] for which conditions[imm, imm + extra) hold
+  kSelect,        // the items of in[0] whose lane of in[1] (in the frame over in[0]) is true
+  kCollect,       // in[1] (in the frame over in[0]), collected by the lanes of in[0]
   kGroupBy,       // in[0] by the keys in[1] (in the frame over in[0])
   kNth,           // imm: 1 first, -1 last, n
   kKeyText,       // keys[imm] of each element, as text
@@ -75,10 +77,10 @@ enum class Aggregation : uint8_t {
 enum class Arithmetic : uint8_t { kAdd, kSubtract, kMultiply, kDivide };
 enum class Logic : uint8_t { kAnd, kOr };
 
-// A key, looked up once: what a property of that name would be is found by text when the plan is made.
+// A key, resolved once: the property of that name is looked up when the plan is built.
 struct PlanKey {
   std::string name;
-  int property = -1;  // index into the table of element_keys.cc, -1: no property is called so
+  int property = -1;  // index into the table of element_keys.cc; -1: no property has this name
 };
 
 struct PlanCondition {
@@ -119,8 +121,8 @@ struct Plan {
   std::vector<PlanCondition> conditions;
   std::vector<lang::Pattern> patterns;
 
-  int filter = kNoNode;  // one bool in frame 0, or none
-  int row = kNoNode;     // what the rows are: a node of frame 0; kNoNode for one row, the trace
+  int filter = kNoNode;  // one bool in frame 0, or kNoNode
+  int row = kNoNode;     // the node of frame 0 that gives the rows; kNoNode: one row, the trace
   int row_frame = 0;
   std::vector<PlanColumn> columns;
 };

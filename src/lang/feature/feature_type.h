@@ -14,7 +14,7 @@ enum class Element : uint8_t {
   kBlock,
   kPoint,
   kEdge,
-  kPath,       // what CriticalPath finds
+  kPath,       // the result of CriticalPath
   kPathBlock,  // a block with its time on a path
   kPathEdge,   // an edge likewise
   kSegment,    // of a path
@@ -34,7 +34,7 @@ struct Type {
   Shape shape = Shape::kValue;
   Element element = Element::kTrace;    // of kElement, kElements, kGroup, kGroups
   ColumnType value = ColumnType::kInt;  // of kValue, kValues
-  bool distinct = false;  // out of Distinct: stands for its count where one value is wanted
+  bool distinct = false;  // from Distinct: stands for its count where one value is needed
   bool operator==(const Type&) const = default;
 
   bool is_value() const { return shape == Shape::kValue || shape == Shape::kValues; }
@@ -47,7 +47,7 @@ struct Type {
   bool is_text() const {
     return is_value() && (value == ColumnType::kText || value == ColumnType::kStack);
   }
-  // Many items a lane: elements, the members of a group, values.
+  // Many items per lane: elements, the members of a group, values.
   bool is_many() const {
     return shape == Shape::kValues || shape == Shape::kElements || shape == Shape::kGroup;
   }

@@ -1,4 +1,4 @@
-// LaneVector: what a node of a plan evaluates to, for all lanes of its frame at once.
+// LaneVector: the result of a node of a plan, for all lanes of its frame at once.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace wf::feature {
 
-// One value or element: entry i belongs to lane i. Many: those of lane i are the entries offsets[i] … offsets[i + 1].
-// Groups: offsets lead from lanes to groups, group_begin from groups to members. Of the value vectors one is used:
-// ints for bool and int, doubles, texts for text and stack.
+// One value or element: entry i belongs to lane i. Many: those of lane i are the entries offsets[i] …
+// offsets[i + 1]. Groups: offsets lead from lanes to groups, group_begin from groups to members. One of the
+// value vectors is used: ints for bool and int, doubles, texts for text and stack.
 struct LaneVector {
   Type type;
   size_t lanes = 0;
   std::vector<uint32_t> offsets;
   std::vector<uint8_t>
-      null_lane;  // many: 1 where the lane is null rather than empty; no entries: nowhere
+      null_lane;  // many: 1 where the lane is null rather than empty; size 0: no lane is null
   std::vector<uint32_t> items;  // elements (kNone: null), or the members of groups
   std::vector<uint8_t> valid;   // values: 0 where null
   std::vector<int64_t> ints;
@@ -28,7 +28,7 @@ struct LaneVector {
   std::vector<std::string_view> keys;  // kGroups: of each group; kGroup: of each lane
 
   bool has_offsets() const { return !offsets.empty(); }
-  // How many entries: the lanes of a frame over this vector.
+  // The number of entries: the lanes of a frame over this vector.
   size_t entries() const {
     if (type.shape == Shape::kGroups) return keys.size();
     return has_offsets() ? offsets.back() : lanes;
@@ -44,7 +44,7 @@ struct LaneVector {
     if (null_lane.empty()) null_lane.resize(lanes, 0);
     null_lane[lane] = 1;
   }
-  // Room for the values of so many entries, all null.
+  // Makes room for the values of `count` entries, all null.
   void ResizeValues(size_t count) {
     valid.assign(count, 0);
     switch (type.value) {
@@ -76,7 +76,7 @@ struct LaneVector {
   double Number(size_t entry) const {
     return type.value == ColumnType::kDouble ? doubles[entry] : static_cast<double>(ints[entry]);
   }
-  // Appends entry `from` of `other`, of the same type, values and elements alike.
+  // Appends entry `from` of `other`, which has the same type; for values and elements.
   void AppendEntry(const LaneVector& other, size_t from) {
     if (!other.items.empty()) items.push_back(other.items[from]);
     if (!other.valid.empty()) valid.push_back(other.valid[from]);

@@ -1,5 +1,5 @@
-// PlanBuilder: makes the nodes of a plan. An expression that is there already is not made again; inputs from outer
-// frames are broadcast. Thread safety: none.
+// PlanBuilder: makes the nodes of a plan. An existing expression is reused; inputs from outer frames are
+// broadcast. Thread safety: none.
 #pragma once
 
 #include <string>
@@ -16,25 +16,27 @@ class PlanBuilder {
   const Node& node(int id) const { return plan.nodes[static_cast<size_t>(id)]; }
   const Type& type(int id) const { return node(id).type; }
 
-  // Adds the node or finds its equal. Its frame is the innermost of its inputs' and of `at_least`.
+  // Adds the node or finds its equal. Its frame is the innermost of its inputs' frames and `at_least`.
   int Add(Node node, int at_least = 0);
-  // For kSelect, kCollect and kGroupBy: the body in[1] lives in `frame`, which is over in[0]; the node stands where
-  // in[0] does.
+  // For kSelect, kCollect and kGroupBy: the body in[1] is in `frame`, which is over in[0]; the node itself is
+  // in the frame of in[0].
   int AddOver(Node node, int frame);
 
   int Constant(const Literal& literal);
   int KeyIndex(const std::string& name);
 
-  // A frame whose lanes are the items of `source`, the same one each time so that bodies can be equal; but another one
-  // while it is open: the items of a Map inside a Map over the same source are not the outer one's.
+  // A frame whose lanes are the items of `source`. The same frame is returned each time, so that bodies can
+  // be equal, but a new one while it is open: the items of a Map inside a Map over the same source differ
+  // from the outer ones.
   int OpenFrame(int source);
   void CloseFrame(int frame);
-  // `id` in the lanes of `frame`, which is its own or one inside it.
+  // `id` in the lanes of `frame`, which is its own frame or one inside it.
   int Broadcast(int id, int frame);
-  bool Encloses(int outer, int inner) const;  // or is it
+  bool Encloses(int outer, int inner) const;  // or is the same
 
-  // Two frames of which neither encloses the other met in one node: a body over a source of an outer frame mentions an
-  // inner one (Row, or an argument of a def). Whoever opened the frame broadcasts its source and compiles again.
+  // Two frames, neither of which encloses the other, met in one node: a body over a source of an outer frame
+  // uses an inner one (Row, or an argument of a def). The code that opened the frame broadcasts its source
+  // and compiles again.
   struct Conflict {
     bool happened = false;
     int a = 0, b = 0;

@@ -1,8 +1,8 @@
 // PlanRunner: evaluates the nodes of a plan over one trace, each once, in the order of the plan.
 //
-// Bounded: every entry an operator makes, and every step of those that walk the trace, is charged against a budget;
-// when it is used up, evaluation stops and overflowed() tells. Nothing here recurses, nothing loops but over entries.
-// Lifetime: borrows plan and trace. Thread safety: none; the plan is only read.
+// Bounded: every entry an operator makes, and every step of those that walk the trace, is charged against a
+// budget; when it is used up, evaluation stops and overflowed() returns true. Nothing here recurses, and
+// loops run only over entries. Lifetime: borrows plan and trace. Thread safety: none; the plan is only read.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class PlanRunner {
  public:
   PlanRunner(const Plan& plan, const Trace& trace, int64_t budget);
 
-  // Evaluates what the nodes need. False when the budget is used up: then nothing may be read.
+  // Evaluates everything that the nodes need. False if the budget is used up: then no result may be read.
   bool Evaluate(const std::vector<int>& nodes);
   const LaneVector& at(int node) const { return vectors_[static_cast<size_t>(node)]; }
   size_t Lanes(int frame) const;
@@ -89,7 +89,7 @@ class PlanRunner {
   std::vector<LaneVector> vectors_;
   std::vector<uint8_t> done_;
   std::vector<std::vector<uint32_t>> parent_lanes_;
-  // Per block: the lane (plus one) in which it was reached last, so that no lane walks a subtree twice.
+  // Per block: the lane (plus one) that reached it last, so that no lane walks a subtree twice.
   std::vector<uint32_t> reached_;
   uint32_t reaching_ = 0;
   std::vector<uint32_t> stack_;

@@ -8,7 +8,7 @@
 
 namespace wf::feature {
 
-// Elements that are one of the trace's own, on a path or not.
+// Elements that belong to the trace itself, on a path or not.
 inline bool IsBlock(Element e) {
   return e == Element::kBlock || e == Element::kPathBlock || e == Element::kSegment;
 }

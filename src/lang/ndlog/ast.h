@@ -1,4 +1,4 @@
-// What a program says, as written: the parser makes it, the compiler checks and localises it.
+// The syntax tree of a program: the parser makes it, the compiler checks and localises it.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ struct Expression {
     kCall,      // f_`name`(args)
     kOperator,  // `name` is its sign; one argument or two
     kList,      // [args]
-    kInterval,  // args[0] in (args[1], args[2]]; `name` holds the brackets, as "(]"
+    kInterval,  // args[0] in (args[1], args[2]]; `name` holds the brackets, for example "(]"
   };
   Kind kind = Kind::kConstant;
   Value value;
   std::string name;
   std::vector<Expression> args;
   Place place;
-  int slot = -1;  // of a variable, set by the compiler; of a call, the function
+  int slot = -1;  // for a variable: set by the compiler; for a call: the function
 };
 
 struct Atom {
@@ -57,7 +57,7 @@ enum class AggregateFunction : uint8_t { kMin, kMax, kCount, kSum, kList };
 
 struct Aggregate {
   AggregateFunction function = AggregateFunction::kMin;
-  size_t position = 0;  // of the head's arguments; its expression there is what is aggregated
+  size_t position = 0;  // index in the head's arguments; the expression there is aggregated
   Place place;
 };
 
@@ -72,7 +72,7 @@ struct Rule {
 struct Materialize {
   std::string name;
   std::optional<Nanos> lifetime;  // absent: infinity
-  std::optional<int64_t> size;    // rows on a node; absent: infinity
+  std::optional<int64_t> size;    // rows per node; absent: infinity
   std::vector<int64_t> keys;      // from 1; empty: the whole tuple
   Place place;
   std::vector<Place> key_places;
@@ -80,7 +80,7 @@ struct Materialize {
 
 struct Source {
   std::vector<Materialize> tables;
-  std::vector<Rule> rules;  // facts too
+  std::vector<Rule> rules;  // facts included
 };
 
 }  // namespace wf::ndlog

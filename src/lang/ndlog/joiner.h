@@ -1,4 +1,5 @@
-// Runs one strand: from the tuple that came, through the joins and checks, to each way the rule's body holds.
+// Runs one strand: from the tuple that arrived, through the joins and checks, to each way in which the rule's
+// body holds.
 #pragma once
 
 #include <functional>
@@ -10,18 +11,18 @@
 namespace wf::ndlog {
 
 struct Match {
-  List head;                   // values; of an aggregate, the aggregated one in its place
+  List head;                   // values; for an aggregate, the aggregated value in its place
   std::vector<Row*> premises;  // by atom of the rule
 };
 
 class Joiner {
  public:
-  // The table of a predicate on the node at hand.
+  // The table of a predicate on the current node.
   using TableOf = std::function<Table&(int predicate)>;
   Joiner(const CompiledRule& rule, const Strand& strand, TableOf table_of, Evaluation& evaluation)
       : rule_(rule), strand_(strand), table_of_(std::move(table_of)), evaluation_(evaluation) {}
 
-  // The ways found so far are of no use when `evaluation` has a fault.
+  // If `evaluation` has a fault, the matches found so far must not be used.
   std::vector<Match> Run(Row* trigger);
 
  private:

@@ -1,4 +1,5 @@
-// A rule whose body lies on several nodes → rules that each look at one node, with messages between them.
+// Splits a rule whose body is on several nodes into rules that each read one node, with messages between
+// them.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@ namespace wf::ndlog {
 
 struct Localized {
   std::vector<FlatRule> rules;         // the last one has the rule's own head and label
-  std::vector<std::string> mid_names;  // predicates it made: those of the heads of the others
+  std::vector<std::string> mid_names;  // predicates it created: those of the other rules' heads
   std::vector<bool> mid_is_event;
   std::vector<lang::Diagnostic> diagnostics;
 };

@@ -1,4 +1,4 @@
-// The network a program runs on, and what comes in from outside, as read from JSON lines (docs/reference/ndlog.md).
+// The network that a program runs on, and its inputs, as read from JSON lines (docs/reference/ndlog.md).
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace wf::ndlog {
 
 struct Cost {
   Nanos cost = 0;
-  Nanos jitter = 0;  // up to so much is added, by the seed
+  Nanos jitter = 0;  // max random addition, drawn by the seed
 };
 
 // From one node to another; over other nodes if there is no link between them.
@@ -31,7 +31,7 @@ struct Network {
   Cost insert_cost, delete_cost, send_cost, receive_cost;
 
   int Find(std::string_view name) const;  // -1: no such node
-  // The way of least delay; null: none. Remembers what it has found.
+  // The route of min delay; null: none. Caches its results.
   const Route* RouteBetween(int from, int to) const;
 
  private:

@@ -1,5 +1,5 @@
-// Text → what it says (docs/reference/ndlog.md). Never fails as a whole: what it cannot read becomes diagnostics, and it goes on
-// behind the next full stop.
+// Text → syntax tree (docs/reference/ndlog.md). Never fails as a whole: what it cannot read becomes
+// diagnostics, and it continues after the next full stop.
 #pragma once
 
 #include <string_view>

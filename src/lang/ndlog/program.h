@@ -1,5 +1,5 @@
-// A program ready to run: predicates by number, rules that look at one node only, and for each tuple that may come or
-// go the strands of joins it sets off (pipelined semi-naïve evaluation).
+// A program ready to run: predicates by number, rules that read one node only, and for each tuple that may
+// appear or disappear the strands of joins it triggers (pipelined semi-naïve evaluation).
 //
 // Thread safety: read-only once compiled.
 #pragma once
@@ -16,7 +16,7 @@ namespace wf::ndlog {
 
 enum class PredicateKind : uint8_t {
   kTable,    // materialized: its tuples stay
-  kEvent,    // its tuples are seen once
+  kEvent,    // its tuples are processed once
   kPeriodic  // events of a clock on every node
 };
 
@@ -28,7 +28,7 @@ struct Predicate {
   std::optional<Nanos> lifetime;
   std::optional<int64_t> size;
   std::vector<int> keys;  // columns, from 0; empty: all of them
-  bool hidden = false;    // made by localisation: in no answer
+  bool hidden = false;    // made by localisation, and in no answer
   Nanos period = 0;       // kPeriodic
   std::optional<int64_t> times;
   bool is_table() const { return kind == PredicateKind::kTable; }
@@ -45,8 +45,8 @@ struct BodyAtom {
   std::vector<Pattern> args;
 };
 
-// How a tuple is held against an atom: columns whose values are known before, columns that give a variable its value,
-// and columns that repeat a variable which another column of the same atom has just given.
+// How a tuple is matched with an atom: columns whose values are already known, columns that bind a variable,
+// and columns that repeat a variable which another column of the same atom has just bound.
 struct Columns {
   std::vector<int> known, fresh, repeated;
 };
@@ -56,13 +56,13 @@ struct Step {
   Kind kind = Kind::kMatch;
   int atom = 0;           // kMatch
   Columns columns;        // kMatch
-  int slot = -1;          // kAssign, kRange: whose value it gives; -1: kRange only checks
+  int slot = -1;          // kAssign, kRange: the variable that is bound; -1: kRange only checks
   Expression counted;     // kRange
-  Expression expression;  // kAssign, kCondition; kRange: the least
-  Expression greatest;    // kRange
+  Expression expression;  // kAssign, kCondition; kRange: the min
+  Expression greatest;    // kRange: the max
 };
 
-// What happens when a tuple of the trigger's predicate comes.
+// What happens when a tuple of the trigger's predicate arrives.
 struct Strand {
   int trigger = 0;  // atom of the rule
   Columns columns;  // of the trigger
@@ -78,7 +78,7 @@ struct CompiledRule {
   std::vector<BodyAtom> atoms;
   std::vector<Strand> strands;
   int slots = 0;
-  int event = -1;  // the atom that is an event, if one is; then the only trigger
+  int event = -1;  // the atom that is an event, if there is one; then it is the only trigger
 };
 
 struct StrandRef {
@@ -95,7 +95,7 @@ struct Program {
 };
 
 struct Compiled {
-  std::optional<Program> program;  // there unless something is wrong
+  std::optional<Program> program;  // set unless there are errors
   std::vector<lang::Diagnostic> diagnostics;
 };
 

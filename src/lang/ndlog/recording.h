@@ -1,5 +1,5 @@
-// What a run leaves behind so that it can be run again exactly: program, network, inputs, and of every event when it
-// was and how long it took (Zeno §6: inputs alone would not give the same times). No provenance: a replay makes it.
+// What a run saves so that it can be replayed exactly: program, network, inputs, and the time and duration of
+// every event (Zeno §6: inputs alone would not give the same times). No provenance: a replay creates it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct RecordedEvent {
   ProvenanceType type = ProvenanceType::kInsert;
   uint32_t tuple = 0;  // a hash of it, for the comparison
   Nanos start = 0, duration = 0;
-  Nanos transit = 0;  // of what was sent: from the end of sending to arrival
+  Nanos transit = 0;  // of a message: from the end of sending to arrival
 };
 
 struct Recording {
@@ -29,7 +29,7 @@ struct Recording {
   std::vector<RecordedEvent> events;  // in the order they happened
 };
 
-// JSON lines: one with the texts, one array an event.
+// JSON lines: one with the texts, then one array per event.
 std::string WriteRecording(const Recording& recording);
 Result<Recording> ReadRecording(std::string_view text, std::string_view file);
 

@@ -1,5 +1,6 @@
-// Which rules may not feed themselves: COUNT, SUM and LIST change with every tuple, so that a tuple which rests on
-// their value and counts into it would have no value at all. MIN and MAX may: shortest paths are such programs.
+// Which rules must not depend on themselves. COUNT, SUM and LIST change with every tuple, so a tuple that
+// depends on their value and counts into it would have no value at all. MIN and MAX are allowed: shortest
+// paths need them.
 #pragma once
 
 #include <vector>

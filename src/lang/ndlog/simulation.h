@@ -1,9 +1,9 @@
 // Runs a program on a network: a deterministic discrete-event simulation. The same program, network, inputs and seed
 // give the same events at the same times on every machine.
 //
-// Each node does one thing at a time, in the order in which things arrive. One thing is one event of provenance: a
-// base tuple comes or goes (INS, DEL), a rule derives a tuple or takes a derivation back (DRV, UDRV), a message is put
-// on the wire or taken from it (SND, RCV). Simultaneous ones run by time, node name, arrival number.
+// Each node processes one item at a time, in order of arrival. One item is one provenance event: a base tuple
+// is inserted or deleted (INS, DEL), a rule derives a tuple or withdraws a derivation (DRV, UDRV), a message
+// is sent or received (SND, RCV). Simultaneous items run by time, node name, arrival number.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,25 @@ namespace wf::ndlog {
 
 struct RunOptions {
   uint64_t seed = 1;
-  // Absent: until nothing but expiries and clocks without an end is left, and the last input has come.
+  // Absent: until only expiries and endless clocks are left, and the last input has been processed.
   std::optional<Nanos> until;
-  int64_t most_events = 20'000'000;       // more: the program does not come to an end
-  int64_t most_joins = 20'000'000;        // that one tuple may set off in a rule
-  int64_t most_matches = 1'000'000;       // ways in which it may make a rule's body hold
-  int64_t most_weight = 10'000'000;       // elements and characters of what it may derive by a rule
-  int64_t most_bytes = int64_t{4} << 30;  // about, of tuples, derivations and what waits
-  // Each event in the order of processing, with its causes. Without it, none is kept track of.
+  int64_t most_events = 20'000'000;       // more: the program is considered endless
+  int64_t most_joins = 20'000'000;        // that one tuple may trigger in a rule
+  int64_t most_matches = 1'000'000;       // ways in which one tuple may make a rule's body hold
+  int64_t most_weight = 10'000'000;       // elements and characters one tuple may derive by a rule
+  int64_t most_bytes = int64_t{4} << 30;  // approximate, for tuples, derivations and waiting items
+  // Receives each event in the order of processing, with its causes. Without it, provenance is not tracked.
   std::function<Status(const ProvenanceEvent&)> provenance;
   std::vector<RecordedEvent>* record = nullptr;  // appended to
   const std::vector<RecordedEvent>* replay =
-      nullptr;  // durations come from here; a difference is an error
+      nullptr;  // durations are read from here; a difference is an error
 };
 
 struct RunResult {
   std::map<std::string, std::vector<std::string>> tables;  // name → tuples of all nodes, sorted
   int64_t events = 0;
   Nanos end = 0;  // of the last event
-  // What had no effect, by name, for the user to see.
+  // Inputs without effect, by name, for the user.
   int64_t deletes_of_nothing = 0;
   int64_t evicted = 0, expired = 0, replaced = 0;
 };
@@ -55,7 +55,7 @@ struct RunTexts {
   std::string program_name = "program", topology_name = "topology", inputs_name = "inputs";
 };
 Result<RunResult> RunFromTexts(const RunTexts& texts, const RunOptions& options);
-// Runs it once more. BadInput, naming the event, if what happens is not what was recorded.
+// Runs the recording again. BadInput, naming the event, if the run differs from it.
 Result<RunResult> Replay(const Recording& recording,
                          std::function<Status(const ProvenanceEvent&)> provenance);
 

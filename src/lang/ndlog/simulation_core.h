@@ -1,5 +1,5 @@
-// The inside of a run, in three files: simulation.cc (queues, time, provenance), derivation.cc (what a tuple's coming
-// and going does), aggregation.cc (aggregates). Not for others to include.
+// The inside of a run, in three files: simulation.cc (queues, time, provenance), derivation.cc (the effects
+// of a tuple that appears or disappears), aggregation.cc (aggregates). Internal: do not include elsewhere.
 #pragma once
 
 #include <deque>
@@ -18,11 +18,12 @@
 
 namespace wf::ndlog {
 
-// The contributions to one value of an aggregate, on one node. `current` is the derivation of the value announced last.
+// The contributions to one value of an aggregate, on one node. `current` is the derivation of the last
+// announced value.
 struct Group {
   int rule = 0, node = 0;
-  List key;  // the head, with null where the aggregate goes
-  std::map<std::pair<Value, uint64_t>, Support*> members;  // by value, then as they came
+  List key;  // the head, with null in place of the aggregate
+  std::map<std::pair<Value, uint64_t>, Support*> members;  // by value, then in order of arrival
   Support* current = nullptr;
 };
 
@@ -37,13 +38,13 @@ enum class Work : uint8_t {
   kPeriodic,  // INS of a clock
 };
 
-// About what a row, a derivation or an item of a queue takes in memory: itself, and an element or character of it
-// (a value is 40 bytes, a character one, a premise a pointer here and one back).
+// Approximate memory of a row, a derivation or a queued item: a base, and a part per element or character (a
+// value is 40 bytes, a character one, a premise a pointer in each direction).
 constexpr int64_t kBytesOfRow = 300, kBytesOfPart = 12;
 
 enum class Polarity : uint8_t { kPlus, kMinus };
 
-// Something that waits in a node's queue, or is on its way there.
+// An item that waits in a node's queue, or is on its way there.
 struct Item {
   Work work = Work::kInsert;
   Polarity polarity = Polarity::kPlus;
@@ -52,15 +53,15 @@ struct Item {
   int predicate = 0;
   int origin = 0;
   int64_t count = 0;        // kPeriodic: strikes so far
-  bool idle = false;        // does not keep the run going
-  bool told_ready = false;  // its causes do not say when it was ready
+  bool idle = false;        // it does not keep the run going
+  bool told_ready = false;  // its causes do not show when it was ready
   Row* row = nullptr;
   Support* support = nullptr;
-  std::shared_ptr<Row> transient;  // an event, or a tuple that one leaves behind
+  std::shared_ptr<Row> transient;  // an event, or a tuple that an event leaves
   std::vector<VertexId> causes;
 };
 
-// The event being processed, for what it sets off.
+// The event being processed, for its consequences.
 struct Moment {
   int node = 0;
   int origin = 0;
@@ -79,13 +80,13 @@ class Core {
     Nanos free_at = INT64_MIN;
     Nanos wake_at = INT64_MAX;                    // its entry among the wakes
     std::vector<std::unique_ptr<Table>> tables;   // by predicate
-    std::vector<std::unique_ptr<Table>> exports;  // what it derived for others
+    std::vector<std::unique_ptr<Table>> exports;  // what it derived for other nodes
   };
   struct Happened {
     ProvenanceType type = ProvenanceType::kInsert;
     int node = 0;
     Nanos start = 0, end = 0;
-    Nanos transit = 0;  // of what is sent
+    Nanos transit = 0;  // of a sent message
   };
 
   // simulation.cc
@@ -94,7 +95,7 @@ class Core {
   void Schedule(int node, Nanos arrival, Item item);
   void Announce(int node);
   bool ShouldStop(Nanos next) const;
-  // Counts what is kept from now on; too much of it ends the run.
+  // Counts memory that is kept from now on; too much of it ends the run.
   void Keep(uint64_t parts);
   static uint64_t PartsOf(const Item& item);
   void Process(int node, Nanos start, Nanos arrival, Item item);
@@ -103,13 +104,13 @@ class Core {
   void Strike(Item item, Nanos arrival);
   ProvenanceType TypeOf(const Item& item) const;
   Cost CostOf(ProvenanceType type, int rule) const;
-  // When it ends; notes it, or compares it with the recording.
+  // Computes when the event ends; records it, or compares it with the recording.
   Happened Time(ProvenanceType type, int node, const Item& item, const Row& tuple, Nanos start);
   void TimeOfSending(const Item& item, const Row& tuple, Happened& happened);
   void FromRecording(uint32_t tuple, Happened& happened);
   void Tell(const Happened& happened, const Item& item, const Row& tuple,
             std::optional<Nanos> ready);
-  // An event right behind the one at hand: what it pushes out of a table. Moves `moment` on.
+  // An event directly after the current one, for a row that is pushed out of a table. Advances `moment`.
   VertexId Inline(ProvenanceType type, const Row& row, Moment& moment);
   const Row& TupleOf(const Item& item) const;
   Nanos Drawn(Nanos jitter);
@@ -158,11 +159,11 @@ class Core {
   const Network& network_;
   const RunOptions& options_;
   std::vector<Node> nodes_;
-  // (time, node) at which a node may begin its next item. Only the entry that the node knows of counts: with one for
-  // each item, a long queue would be looked through for each of its items.
+  // (time, node) at which a node may begin its next item. Only the entry that the node refers to counts: with
+  // one entry per item, a long queue would be searched for each of its items.
   std::priority_queue<std::pair<Nanos, int>, std::vector<std::pair<Nanos, int>>, std::greater<>>
       wakes_;
-  int64_t bytes_ = 0;  // of rows and derivations, which stay until the end, and of what waits
+  int64_t bytes_ = 0;  // of rows and derivations, which stay until the end, and of waiting items
   uint64_t arrivals_ = 0, row_orders_ = 0, support_numbers_ = 0, draws_ = 0;
   int64_t busy_items_ = 0;         // queued items that keep the run going
   int64_t pending_deletions_ = 0;  // queued losses of support; 0: every alive row is grounded
@@ -176,7 +177,7 @@ class Core {
   std::map<std::pair<int, int>, std::map<List, Group*>> group_of_;  // (rule, node) → key
   std::vector<Row*> suspended_;
   bool gained_ =
-      false;  // a row became alive or got another support since suspended ones were looked at
+      false;  // a row became alive or got another support since suspended rows were checked
   Grounding grounding_;
   Evaluation evaluation_;
   std::optional<Error> failure_;

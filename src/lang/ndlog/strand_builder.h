@@ -1,4 +1,5 @@
-// A rule that looks at one node → its strands: for each tuple that can set it off, the joins and checks in order.
+// Builds the strands of a rule that reads one node: for each tuple that can trigger it, the joins and checks
+// in order.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 
 namespace wf::ndlog {
 
-// `predicate_of` knows every atom's predicate. Complains about variables that get no value.
+// `predicate_of` knows every atom's predicate. Reports variables without a value.
 CompiledRule BuildStrands(const FlatRule& rule, const std::function<int(const Atom&)>& predicate_of,
                           const std::vector<Predicate>& predicates,
                           std::vector<lang::Diagnostic>& diagnostics);

@@ -1,5 +1,5 @@
-// What nodes know: rows, why they are there, and tables that find them. Rows and supports are kept by the run and stay
-// where they are until it ends, so that they can point at each other.
+// What nodes know: rows, the reasons for them, and tables that find them. The run owns rows and supports, and
+// their addresses stay valid until it ends, so that they can point at each other.
 #pragma once
 
 #include <cstdint>
@@ -22,38 +22,37 @@ struct Support {
   int rule = -1;  // -1: received, from the row of the sender that is its only premise
   std::vector<Row*> premises;
   Row* head =
-      nullptr;  // null once the head was replaced, expired or evicted: nobody asks for it any more
-  // What `head` was at first: soft state that expired is derived again when its premises are renewed.
+      nullptr;  // null once the head was replaced, expired or evicted: it is not needed any more
+  // The original `head`: soft state that expired is derived again when its premises are renewed.
   Row* home = nullptr;
-  Group* group = nullptr;  // set: counts into an aggregate instead
+  Group* group = nullptr;  // set: it counts into an aggregate instead
   uint64_t number = 0;     // within its group
-  Value value;             // what it contributes; of the announced value, that
+  Value value;             // what it contributes; for the announced value, that value
   bool attached = false;   // the head has it
-  bool dying = false;      // a premise is gone, and the head will be told
-  VertexId received = 0;   // of a support that came by message
+  bool dying = false;      // a premise is gone, and the head will be notified
+  VertexId received = 0;   // for a support that came by message
 };
 
 struct Row {
   int predicate = 0;
   int node = 0;
-  int destination = -1;  // set: what `node` derived for another node, which it tells of changes
+  int destination = -1;  // set: `node` derived this for another node, which it notifies of changes
   List values;
   uint64_t hash = 0;
   bool alive = false;
-  bool base = false;  // inserted from outside
-  bool sticky =
-      false;  // derived from an event, which is over: stays until replaced, expired or deleted
+  bool base = false;    // inserted from outside
+  bool sticky = false;  // derived from a past event: stays until replaced, expired or deleted
   bool suspended = false;
-  VertexId vertex = 0;  // that made it alive
-  int origin = 0;       // the node whose input set that off
+  VertexId vertex = 0;  // the event that made it alive
+  int origin = 0;       // the node whose input caused that
   Nanos expires = INT64_MAX;
   uint64_t order = 0;  // of insertion or renewal, for tables of bounded size
   std::vector<Support*> supports;
   std::vector<Support*> uses;     // supports that it is a premise of
-  uint32_t mark = 0, proved = 0;  // of the last search that saw it
+  uint32_t mark = 0, proved = 0;  // of the last search that visited it
 };
 
-// The rows of one predicate on one node. Iterates in the order of insertion, so that runs are the same everywhere.
+// The rows of one predicate on one node. Iterates in order of insertion, so that runs are deterministic.
 class Table {
  public:
   explicit Table(const Predicate* predicate) : predicate_(predicate) {}
@@ -68,7 +67,8 @@ class Table {
   size_t alive() const { return by_order_.size(); }
   const std::map<uint64_t, Row*>& by_order() const { return by_order_; }
 
-  // Alive rows whose `columns` have these values. The index is made when first asked for. Valid until the next change.
+  // Alive rows whose `columns` have these values. The index is built on first use. Valid until the next
+  // change.
   const std::vector<Row*>& Matching(const std::vector<int>& columns, const List& key);
 
  private:

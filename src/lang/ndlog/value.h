@@ -16,12 +16,12 @@ namespace wf::ndlog {
 class Value;
 using List = std::vector<Value>;
 
-// Lists are shared, so one of a few elements may stand for more than any machine holds once it is written out, compared
-// or hashed: [L, L] doubles at every step. What counts is the size written out.
+// Lists are shared, so a list of a few elements may be larger than any memory once it is written out,
+// compared or hashed: [L, L] doubles at every step. The size written out is what counts.
 struct ListNode;
 constexpr uint64_t kHeaviest =
     1 << 20;  // of a text or list made by a program: elements and characters
-constexpr uint32_t kDeepestList = 64;  // lists in lists: they are walked by recursion
+constexpr uint32_t kDeepestList = 64;  // max nesting of lists, which are walked recursively
 
 // null, bool, int, double, text or list. Node names are texts. Copies are cheap: lists are shared and never change.
 class Value {
@@ -48,7 +48,7 @@ class Value {
   uint64_t Hash() const;  // equal values, equal hashes; the same on every machine
   void Append(std::string& out) const;
   std::string Shown() const;
-  std::string Clipped() const;  // for a message: its beginning, if it is long
+  std::string Clipped() const;  // for a message: the beginning, if it is long
   uint64_t Weight() const;      // elements and characters, written out; at least 1
   uint32_t Depth() const;       // 0: no list
 
@@ -74,7 +74,7 @@ uint64_t WeightOf(const List& values);
 struct Tuple {
   std::string name;
   List values;
-  int location = 0;  // which value is the node; -1: not told
+  int location = 0;  // the index of the node among the values; -1: unknown
 };
 
 uint64_t HashOf(const List& values);

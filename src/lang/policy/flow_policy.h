@@ -32,11 +32,11 @@ struct FlowPolicy {
   std::vector<FlowRule> rules;
 };
 
-// `name` stands in errors: "NAME: line 3: …".
+// `name` is printed in errors: "NAME: line 3: …".
 Result<FlowPolicy> ParseFlowPolicy(std::string_view yaml, const std::string& name);
 
-// The form the recorder reads (recorder/format/flow_policy.h). Paths are as seen from `folder`, and by their real names
-// too: the recorder learns names from the kernel, which knows no symbolic links.
+// The form that the recorder reads (recorder/format/flow_policy.h). Paths are relative to `folder`, and their
+// real names are included: the recorder gets names from the kernel, which resolves symbolic links.
 Result<std::string> CompileFlowPolicy(const FlowPolicy& policy, const std::string& folder,
                                       const std::string& name);
 

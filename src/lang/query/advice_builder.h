@@ -1,4 +1,4 @@
-// A join tree and the decisions of a plan → the steps of every advice.
+// Makes the steps of every advice from a join tree and the decisions of a plan.
 #pragma once
 
 #include "base/result.h"
@@ -8,7 +8,7 @@
 
 namespace wf::query {
 
-// A term that reads nothing but what `node` observes, over those variables.
+// A term that reads only what `node` observes, in terms of those variables.
 advice::Expression LowerOwn(const Block& block, uint32_t node, TermId term);
 
 Result<Compiled> BuildAdvice(const Query& query, const Block& block, const BlockPlan& plan);

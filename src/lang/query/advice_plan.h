@@ -1,5 +1,5 @@
-// What a plan decides for each node of a join tree; advice_builder.h turns it into steps. compile.cc and rewrite.cc
-// differ in nothing but this.
+// The decisions of a plan for each node of a join tree; advice_builder.h turns them into steps. compile.cc
+// and rewrite.cc differ only in these.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct TravellingState {
 struct NodePlan {
   // filters[i]: conditions tested when i of the node's children are unpacked.
   std::vector<std::vector<TermId>> filters;
-  // What is packed, or of an aggregated sub-query: which of its columns the outer query reads. Not for From's node.
+  // What is packed; for an aggregated sub-query: which of its columns the outer query reads. Not for From's
+  // node.
   std::vector<TermId> columns;
   std::vector<uint32_t> states;  // indices into BlockPlan::states
 };
@@ -30,14 +31,14 @@ struct NodePlan {
 struct BlockPlan {
   std::vector<NodePlan> nodes;
   std::vector<TravellingState> states;
-  std::vector<uint32_t>
-      aggregates;  // which of Block::aggregates are computed: those somebody reads
+  std::vector<uint32_t> aggregates;  // which of Block::aggregates are computed: those that are read
   std::vector<std::optional<uint32_t>>
-      aggregate_state;  // of each of Block::aggregates: the state that holds it, if any
-  std::vector<std::unique_ptr<BlockPlan>> groups;  // of each node that has a block
+      aggregate_state;  // for each of Block::aggregates: the state that holds it, if any
+  std::vector<std::unique_ptr<BlockPlan>> groups;  // for each node that has a block
 };
 
-// The plan that rewrite.h promises. Conditions on the keys of aggregated sub-queries are moved into their blocks.
+// The plan that rewrite.h describes. Conditions on the keys of aggregated sub-queries are moved into their
+// blocks.
 BlockPlan PlanRewritten(Block& block);
 
 }  // namespace wf::query

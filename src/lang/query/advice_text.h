@@ -1,5 +1,5 @@
-// Advice in words. Columns are called by the variables they were made of; a name is qualified by its alias only if
-// another advice of the query observes a variable of that name too.
+// Advice as text. Columns are named after the variables they were made from; a name is qualified by its alias
+// only if another advice of the query observes a variable of the same name.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace wf::query {
 
-// Of each advice its steps: "OBSERVE procName", "PACK-FIRST procName", …
+// The steps of each advice: "OBSERVE procName", "PACK-FIRST procName", …
 std::vector<std::vector<std::string>> AdviceText(const Compiled& compiled);
 
 }  // namespace wf::query

@@ -1,4 +1,5 @@
-// What the written program means: names resolved, keys and aggregates found, and what may stand where.
+// The meaning of the parsed program: resolves names, finds keys and aggregates, and checks what is allowed
+// where.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 namespace wf::query {
 
 struct Analyzed {
-  std::shared_ptr<const Query> query;  // of the last written one; null if there are diagnostics
+  std::shared_ptr<const Query> query;  // the last query in the text; null if there are diagnostics
   std::vector<lang::Diagnostic> diagnostics;
 };
 

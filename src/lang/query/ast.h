@@ -1,5 +1,6 @@
-// What a query says. The parser makes it of the text; the analysis resolves names, finds the keys and aggregates and
-// checks what may stand where. The reference evaluator and the compiler read what the analysis left.
+// The syntax tree of a query. The parser makes it from the text; the analysis resolves names, finds the keys
+// and aggregates and checks what is allowed where. The reference evaluator and the compiler read the analysed
+// tree.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Expr {
   enum class Kind : uint8_t {
     kConstant,   // `constant`
     kRead,       // column `column` of alias `alias`
-    kOperation,  // `op` of `args`; functions and operators alike
+    kOperation,  // `op` of `args`; for functions and operators
     kAggregate,  // the `aggregate`-th of Query::aggregates, finished; only in Select of a grouped query
     kKey,        // the `key`-th of Query::keys; only in Select of a grouped query
   };
@@ -43,10 +44,11 @@ struct Expr {
   uint32_t key = 0;
   std::vector<Expr> args;
   uint32_t depth =
-      1;  // levels of `args`, held to kMaxExprDepth by the parser: walking an Expr may recurse
+      1;  // levels of `args`; the parser limits them to kMaxExprDepth, so that walking an Expr may recurse
 
-  // As written; the analysis turns these into the above. kRead: `name` is the alias, `variable` what stands behind its
-  // first dot ("" if nothing does). kAggregate: `call` and `args` (COUNT: none or one, PERCENTILE: two).
+  // As parsed; the analysis turns these into the fields above. kRead: `name` is the alias, `variable` the
+  // part after its first dot ("" if there is none). kAggregate: `call` and `args` (COUNT: none or one,
+  // PERCENTILE: two).
   std::string name;
   std::string variable;
   bool bare = false;  // kRead without a dot
@@ -58,34 +60,34 @@ struct Query;
 // Where an alias's tuples come from: events of tracepoints, or the tuples of a sub-query.
 struct Source {
   Place place;
-  std::vector<std::string> tracepoints;   // without double names; empty for a sub-query
+  std::vector<std::string> tracepoints;   // without duplicates; empty for a sub-query
   std::shared_ptr<const Query> subquery;  // shared: a named query may be used in several places
 };
 
 enum class FilterKind : uint8_t { kNone, kFirst, kMostRecent };
 
-// From's alias, or one that a Join brings in.
+// From's alias, or one introduced by a Join.
 struct Alias {
   Place place;
   std::string name;
   Source source;
   FilterKind filter = FilterKind::kNone;
   uint32_t limit = 0;  // of events, with a filter: 1 for First and MostRecent
-  uint32_t on = 0;     // of a Join: the alias right of `->`; an index below this alias's own
-  // What Expr::column counts. Of tracepoints: the variables that the query reads through this alias, each once (so a
-  // list among them gives one tuple per element). Of a sub-query: its columns, all of them.
+  uint32_t on = 0;     // for a Join: the alias right of `->`; an index below this alias's own
+  // What Expr::column indexes. For tracepoints: the variables that the query reads through this alias, each
+  // once (so a list among them gives one tuple per element). For a sub-query: all of its columns.
   std::vector<std::string> columns;
 };
 
 struct AggregateCall {
   Place place;
   advice::Aggregate aggregate;
-  std::optional<Expr> argument;  // none: COUNT of tuples
+  std::optional<Expr> argument;  // empty: COUNT of tuples
 };
 
 struct SelectItem {
   Expr expr;
-  std::string name;  // its As name, else its own text without white space
+  std::string name;  // its As name, else its text without white space
   Place place;
 };
 
@@ -101,7 +103,7 @@ struct Query {
   // window is not among `keys`.
   bool grouped = false;
   std::vector<Expr> keys;
-  std::vector<AggregateCall> aggregates;  // each once, however often it is written
+  std::vector<AggregateCall> aggregates;  // without duplicates
   std::vector<SelectItem> select;
 };
 
@@ -110,7 +112,7 @@ bool HasAggregate(const Expr& expr);
 // The names of the answer's columns: the window first, if there is one.
 std::vector<std::string> ColumnNames(const Query& query);
 
-// Every tracepoint the query or one of its sub-queries names, each once, in the order written.
+// Every tracepoint that the query or one of its sub-queries names, without duplicates, in the order written.
 std::vector<std::string> Tracepoints(const Query& query);
 
 }  // namespace wf::query

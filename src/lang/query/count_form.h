@@ -1,6 +1,6 @@
-// The counting form of a query (Pivot Tracing §4): run it first to learn what the query itself would carry. It weaves
-// the same advice, but instead of tuples every slot carries two numbers, how many tuples it would hold and how many
-// bytes they would take, so its own baggage stays small whatever the query does.
+// The counting form of a query (Pivot Tracing §4): run first to find out what the query itself would carry.
+// It weaves the same advice, but instead of tuples every slot carries two numbers, the count and the bytes of
+// the tuples it would hold, so its own baggage stays small whatever the query does.
 //
 // It is a program like any other and is run, merged and shown like one. Its answer is at most one row:
 //
@@ -10,9 +10,9 @@
 //   bytes_average    … in about how many bytes
 //   bytes_max
 //
-// The numbers lean to the high side: equal tuples that would travel as one are counted each, and conditions that compare
-// different aliases are not tested, because what they compare does not travel here. First and MostRecent keep their
-// limits, and a slot that carries only aggregates counts as the one tuple it is.
+// The numbers are upper estimates: equal tuples that would travel as one are counted separately, and
+// conditions that compare different aliases are not tested, because their values do not travel here. First
+// and MostRecent keep their limits, and a slot that carries only aggregates counts as the one tuple it is.
 #pragma once
 
 #include "base/result.h"

@@ -13,14 +13,14 @@ namespace wf::query {
 
 struct EventsFile {
   Execution execution;
-  // Members of events that mean nothing to us, and how often they stood there.
+  // Unknown members of events, and how often they occurred.
   std::map<std::string, uint64_t> ignored_members;
 };
 
 // Errors name `file` and the line.
 Result<EventsFile> ReadEvents(std::string_view text, std::string_view file);
 
-// The same as text; what is read from it is the same execution.
+// Writes the text; reading it gives the same execution.
 std::string WriteEvents(const Execution& execution);
 
 }  // namespace wf::query

@@ -1,5 +1,5 @@
-// A complete execution: what happened, and what happened before what. Read from a file of events or made of stored
-// traces; the reference evaluator and the simulated plans run queries over it.
+// A complete execution: what happened, and what happened before what. Read from a file of events or made from
+// stored traces; the reference evaluator and the simulated plans run queries over it.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace wf::query {
 
 struct Event {
-  std::string id;  // of the whole execution only one bears it
+  std::string id;  // unique in the execution
   std::string tracepoint;
   int64_t time_ns = 0;
-  advice::Value host, proc, pid;  // null if not told
+  advice::Value host, proc, pid;  // null if unknown
   // Events that happened directly before this one: indices into Execution::events, each once.
   std::vector<uint32_t> after;
   // Exports by name: scalars, or lists of scalars. Never one of the defaults.
@@ -31,21 +31,21 @@ bool IsDefaultVariable(std::string_view name);
 
 struct Execution {
   std::vector<Event> events;
-  uint64_t unknown_after = 0;  // `after` ids that no event bears
+  uint64_t unknown_after = 0;  // `after` ids without an event
 
   // Filled by Arrange.
-  std::vector<uint32_t> order;           // every event behind all that happened before it
-  std::vector<uint32_t> request;         // of each event: index into request_ids
+  std::vector<uint32_t> order;           // every event after all that happened before it
+  std::vector<uint32_t> request;         // per event: index into request_ids
   std::vector<std::string> request_ids;  // the least event id of each connected component, by bytes
 };
 
-// Fills what follows from events and their edges. False if the edges go round in a circle: `on_cycle` is then an event
-// of it.
+// Fills what follows from events and their edges. False if the edges form a cycle: `on_cycle` is then an
+// event on it.
 bool Arrange(Execution& execution, uint32_t& on_cycle);
 
-// Drops edges that others imply, as many as can be seen in time linear in their number: what happened before what stays.
-// Baggage is split along every edge, so where each of a long row of steps also points to the end of all, plans would
-// take time quadratic in it. Of an execution that is arranged.
+// Drops edges that others imply, as far as this takes time linear in their number; the happened-before order
+// does not change. Baggage is split along every edge, so if each step of a long row also pointed to the very
+// end, plans would take quadratic time. The execution must be arranged.
 void DropImpliedEdges(Execution& execution);
 
 }  // namespace wf::query

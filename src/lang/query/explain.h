@@ -1,5 +1,5 @@
-// What a query will do, for a person: its advice before and after rewriting, in the words of Pivot Tracing table 2,
-// and about how much baggage a request will carry.
+// A description of a query for people: its advice before and after rewriting, in the words of Pivot Tracing
+// table 2, and an estimate of the baggage of a request.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@
 namespace wf::query {
 
 struct ExplainedAdvice {
-  std::string name;  // A1, A2, …: what packs comes before what unpacks it
+  std::string name;  // A1, A2, …: advice that packs comes before the one that unpacks it
   std::string alias;
   std::vector<std::string> tracepoints;
   std::vector<std::string> steps;  // "OBSERVE delta", "UNPACK procName", …
 };
 
-// One slot of the query's baggage, with values of usual size: strings of 16 bytes, numbers of six digits.
+// One slot of the query's baggage, with values of typical size: strings of 16 bytes, numbers of six digits.
 struct ExplainedSlot {
-  std::string advice;  // who packs it
-  size_t tuples = 1;   // for the estimate: as many as the slot is known to hold, or one
+  std::string advice;  // the advice that packs it
+  size_t tuples = 1;   // for the estimate: the known number of the slot's tuples, or one
   bool bounded =
-      true;  // false: one per different combination of its columns, as many as the request makes
+      true;  // false: one per different combination of its columns, so the request decides how many
   size_t bytes = 0;
-  size_t bytes_per_tuple = 0;  // of a further one
+  size_t bytes_per_tuple = 0;  // of one more tuple
 };
 
 struct ExplainedPlan {
   std::vector<ExplainedAdvice> advice;
   std::vector<ExplainedSlot> slots;
-  // Of a request that packed in every slot; all 0 if nothing is packed.
+  // For a request that packed in every slot; all 0 if nothing is packed.
   size_t tuples = 0;
   size_t bytes = 0;
 };

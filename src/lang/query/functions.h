@@ -16,11 +16,11 @@ struct Function {
   enum class Kind : uint8_t { kScalar, kAggregate } kind = Kind::kScalar;
   advice::Op op = advice::Op::kConstant;                            // kScalar
   advice::AggregateKind aggregate = advice::AggregateKind::kCount;  // kAggregate
-  uint32_t least = 1, most = 1;                                     // arguments
+  uint32_t least = 1, most = 1;  // min and max number of arguments
   std::string_view usage;
 };
 
-// In any case; null if there is none of that name.
+// Ignores case; null if there is none of that name.
 const Function* FindFunction(std::string_view name);
 std::vector<std::string> FunctionNames();
 

@@ -7,11 +7,11 @@
 
 namespace wf::query {
 
-// `query` is resolved and has GroupBy's keys, or none and an aggregate in Select. Finds the keys, lifts the aggregates
-// out of Select, and complains about what is neither.
+// `query` is resolved and has GroupBy's keys, or none and an aggregate in Select. Finds the keys, moves the
+// aggregates out of Select, and reports what is neither.
 void GroupSelect(Query& query, std::vector<lang::Diagnostic>& diagnostics);
 
-// Equal as read, not as written: brackets, case of functions and white space do not count.
+// Equal after parsing: brackets, case of functions and white space do not count.
 bool SameExpr(const Expr& a, const Expr& b);
 
 }  // namespace wf::query

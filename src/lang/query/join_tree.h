@@ -1,12 +1,14 @@
-// A query as the tree its happened-before joins make: every node is an alias, its parent the alias right of `->`.
+// A query as the tree of its happened-before joins: every node is an alias, its parent the alias right of
+// `->`.
 //
-// Sub-queries without aggregates are written into the outer query: their From's node stands where their alias stood,
-// their own joins become its children, their columns are replaced by what they select. An aggregated sub-query is a
-// leaf that owns a block of its own. So a block is what one emit or one grouped pack answers.
+// Sub-queries without aggregates are expanded into the outer query: their From's node replaces their alias,
+// their own joins become its children, their columns are replaced by what they select. An aggregated
+// sub-query is a leaf with its own block. So a block is what one emit or one grouped pack answers.
 //
-// Filters. First and MostRecent pick events of a node before Where and before the joins written on its alias, but after
-// whatever stands inside the filtered sub-query. Each filtered node therefore opens a scope: the nodes and conditions
-// inside its sub-query. Seen from outside, everything inside is that one node, and nothing from outside may be moved in.
+// Filters. First and MostRecent pick events of a node before Where and before the joins written on its alias,
+// but after everything inside the filtered sub-query. Each filtered node therefore opens a scope: the nodes
+// and conditions inside its sub-query. Seen from outside, everything inside is that one node, and nothing
+// from outside may be moved in.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +30,27 @@ struct Node {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   std::string
-      label;  // the alias; with those of the sub-queries around it where it would not be the only one so called
+      label;  // the alias, qualified by those of the enclosing sub-queries where it would not be unique
   std::vector<std::string> tracepoints;
   std::vector<std::string>
-      variables;  // all that the query reads here: a list among them multiplies the tuples
-  std::unique_ptr<Block> groups;  // an aggregated sub-query: then nothing is observed here
-  std::vector<TermId> terms;      // of each variable, or of each column of the aggregated sub-query
+      variables;  // all that the query reads here; a list among them multiplies the tuples
+  std::unique_ptr<Block> groups;  // for an aggregated sub-query: then nothing is observed here
+  std::vector<TermId> terms;      // per variable, or per column of the aggregated sub-query
 
   advice::Keep keep = advice::Keep::kAll;
   uint32_t limit = 0;
   bool picks_subquery =
-      false;  // keep is over a sub-query's tuples: an event that has none is not its event
+      false;  // keep is over a sub-query's tuples: an event without any does not count
 
   uint32_t parent = kNone;
   uint32_t depth = 0;
   uint32_t entered = 0,
-           left = 0;            // numbers of a walk through the tree: what is below stands between
+           left = 0;  // numbers of a walk through the tree: descendants have numbers in between
   std::vector<uint32_t> inner;  // children inside the filtered sub-query that this node opens
   std::vector<uint32_t> outer;  // the other children; a node that is not filtered has only these
-  uint32_t outer_scope = 0;     // where it stands
+  uint32_t outer_scope = 0;     // the scope that contains it
   uint32_t inner_scope =
-      0;  // what its own source's conditions belong to: differs only if it is filtered
+      0;  // the scope of its own source's conditions: differs only if it is filtered
 
   bool filtered() const { return keep != advice::Keep::kAll; }
   // In the order of their unpacks.
@@ -58,25 +60,25 @@ struct Node {
 struct Condition {
   TermId term = 0;
   uint32_t scope = 0;
-  uint32_t home = 0;  // the From node of the query that says it
+  uint32_t home = 0;  // the From node of the query that contains it
 };
 
 struct BlockAggregate {
   advice::Aggregate aggregate;
-  std::optional<TermId> argument;  // none: COUNT of tuples
+  std::optional<TermId> argument;  // empty: COUNT of tuples
 };
 
 struct Block {
   Terms terms;
   std::vector<Node> nodes;  // the first is From's
   std::vector<uint32_t>
-      scope_node;  // of each scope: the node that opened it; scope 0 is the block: node 0
+      scope_node;                // per scope: the node that opened it; scope 0 is the block: node 0
   std::vector<Condition> where;  // conjunctions are split
   bool grouped = false;
   std::vector<TermId> keys;  // the window first
   std::vector<BlockAggregate> aggregates;
   std::vector<TermId>
-      select;  // of kKey, kAggregate, constants and operations if grouped, else of columns
+      select;  // from kKey, kAggregate, constants and operations if grouped, else from columns
   std::vector<std::string> names;
 
   bool Below(uint32_t node, uint32_t ancestor) const {  // or the same

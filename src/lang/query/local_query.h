@@ -1,4 +1,5 @@
-// A query without Join, sub-queries included: every event is answered by itself, whatever happened before it.
+// A query without Join, sub-queries included: every event is answered separately, whatever happened before
+// it.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@ class LocalQuery {
   LocalQuery(const Query& query,
              RowBuilder& rows);  // both borrowed; Possible; `rows` of this query
 
-  // What the innermost From reads: of which tracepoints, which variables.
+  // What the innermost From reads: tracepoints and variables.
   const std::vector<std::string>& tracepoints() const { return from_->source.tracepoints; }
   const std::vector<std::string>& variables() const { return from_->columns; }
 
-  // One event of these tracepoints, by the values of the variables.
+  // One event of these tracepoints, as the values of the variables.
   void Add(int64_t time, const advice::Tuple& values);
 
  private:
   const Alias* from_ = nullptr;
-  std::vector<RowBuilder> inner_;  // of the sub-queries, the innermost first
+  std::vector<RowBuilder> inner_;  // for the sub-queries, the innermost first
   RowBuilder& rows_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace wf::query {
 
-// `column` says where in the tuple a kRead, kKey or kAggregate is found.
+// `column` returns the index in the tuple of a kRead, kKey or kAggregate.
 advice::Expression Lower(const Expr& expr, const std::function<uint32_t(const Expr&)>& column);
 
 }  // namespace wf::query

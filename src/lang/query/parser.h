@@ -1,4 +1,4 @@
-// The text of a query → what it says, resolved and checked.
+// The text of a query → its syntax tree, resolved and checked.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace wf::query {
 
-// Longer texts are refused; so are expressions and sub-queries nested deeper than a person writes.
+// Longer texts are rejected; so are expressions and sub-queries nested deeper than a person writes.
 inline constexpr size_t kMaxQueryBytes = 1 << 16;
 
 struct Parsed {
@@ -20,7 +20,8 @@ struct Parsed {
 
 Parsed Parse(std::string_view text);
 
-// The same for whoever shows one message: BadInput with every diagnostic, its line of the text and a caret.
+// The same for callers that show one message: BadInput with every diagnostic, its line of the text and a
+// caret.
 Result<std::shared_ptr<const Query>> ParseQuery(std::string_view text);
 
 }  // namespace wf::query

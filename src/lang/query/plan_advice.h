@@ -19,16 +19,17 @@ struct PlanRun {
 
 PlanRun RunAdvicePlan(const advice::Program& program, const Execution& execution);
 
-// The same for whoever puts the tuples somewhere himself: `emit` gets those of each event that has any, in the order of
-// Execution::order. An event of more than advice::kMaxTuplesPerEvent has none, as in a live process.
+// The same for callers that store the tuples themselves: `emit` receives those of each event that has any, in
+// the order of Execution::order. An event of more than advice::kMaxTuplesPerEvent has none, as in a live
+// process.
 using EmitAt = std::function<void(uint32_t event, const advice::Rows& rows)>;
 struct AdviceRunAt {
-  std::vector<uint32_t> overflowed;  // events of too many tuples
-  // The work that was allowed did not suffice: of this event and those behind it in Execution::order nothing was
-  // emitted. Its place there; the number of events if it did.
+  std::vector<uint32_t> overflowed;  // events with too many tuples
+  // If the allowed work did not suffice: the position in Execution::order of the first event from which on
+  // nothing was emitted. Otherwise the number of events.
   size_t ended_at = 0;
 };
-// `most_work`: tuples unpacked, packed and merged, and instances of baggage handed on.
+// `most_work`: limit for tuples unpacked, packed and merged, and instances of baggage passed on.
 AdviceRunAt RunAdviceAt(const advice::Program& program, const Execution& execution,
                         size_t most_work, const EmitAt& emit);
 

@@ -1,4 +1,5 @@
-// The ways to answer a query over a complete execution. All give the same rows; they differ in what travels.
+// The ways to answer a query over a complete execution. All give the same rows; they differ in what travels
+// with the request.
 #pragma once
 
 #include <string_view>
@@ -15,8 +16,8 @@ namespace wf::query {
 enum class Plan : uint8_t {
   kReference,  // reference.h
   kAdvice,     // advice as the query is written
-  kRewritten,  // … rewritten so that the fewest tuples travel
-  kEmit,       // every tuple is emitted and joined behind; only a causal id travels
+  kRewritten,  // … rewritten so that as few tuples as possible travel
+  kEmit,       // every tuple is emitted and joined afterwards; only a causal id travels
 };
 
 // "" is the default: rewritten.

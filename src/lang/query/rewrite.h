@@ -1,5 +1,6 @@
-// A query → advice by the rewrite rules of Pivot Tracing table 3: projections, selections and aggregations stand as
-// close to the source of their tuples as they may, so that the fewest tuples travel. The answer is the plain plan's.
+// A query → advice by the rewrite rules of Pivot Tracing table 3: projections, selections and aggregations
+// are moved as close to the source of their tuples as possible, so that as few tuples as possible travel. The
+// answer is the same as that of the plain plan.
 #pragma once
 
 #include "base/result.h"

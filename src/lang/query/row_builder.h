@@ -1,7 +1,7 @@
-// Combined tuples of a query → its rows: Where, Select, and groups with their aggregates. What the reference evaluator
-// and the scan of stored events have in common.
+// Combined tuples of a query → its rows: Where, Select, and groups with their aggregates. Shared by the
+// reference evaluator and the scan of stored events.
 //
-// A combined tuple is the columns of all aliases, one behind the other.
+// A combined tuple is the columns of all aliases, concatenated.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace wf::query {
 
-// The tuples of one event, of the variables that are read: one for every element of a list among them, none for an empty
-// one; two lists multiply.
+// The tuples of one event, from the variables that are read: one for every element of a list among them, none
+// for an empty list; two lists multiply.
 std::vector<advice::Tuple> ExpandLists(const advice::Tuple& variables);
 
 class RowBuilder {
@@ -25,12 +25,12 @@ class RowBuilder {
 
   // Whether every Where is true.
   bool Passes(const advice::Tuple& combined) const;
-  // Of a query without groups: the row of one tuple. `time`: From's, for the window.
+  // For a query without groups: the row of one tuple. `time`: From's, for the window.
   advice::Tuple Select(int64_t time, const advice::Tuple& combined) const;
-  // Takes a tuple that passes.
+  // Adds a tuple that passes.
   void Add(int64_t time, const advice::Tuple& combined);
 
-  uint64_t tuples() const { return tuples_; }  // taken
+  uint64_t tuples() const { return tuples_; }  // added
   size_t size() const { return query_.grouped ? groups_.size() : rows_.size(); }
   // Unsorted.
   std::vector<advice::Tuple> Rows() const;
@@ -42,7 +42,7 @@ class RowBuilder {
 
   struct Group {
     advice::Tuple
-        shown;  // 1 and 1.0 are one key: which is shown must not depend on which came first
+        shown;  // 1 and 1.0 are one key: which one is shown must not depend on the order of arrival
     std::vector<advice::AggregateState> states;
   };
 

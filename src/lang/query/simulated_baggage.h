@@ -1,7 +1,8 @@
-// Baggage as it would travel along the edges of an execution. A branch packs into its own instance; where an execution
-// splits, what was packed is frozen and shared by all branches, and where branches rejoin, instances are united by
-// identity: each counts once, however many ways it came. When all branches that shared an instance have come together
-// again, it melts into the active one (what interval tree clocks find out in libwherefore).
+// Baggage as it would travel along the edges of an execution. A branch packs into its own instance; where an
+// execution splits, what was packed is frozen and shared by all branches; where branches rejoin, instances
+// are united by identity, so each counts once, however many branches carried it. When all branches that
+// shared an instance have joined again, it is merged into the active one (libwherefore detects this with
+// interval tree clocks).
 //
 // Filter slots (First, MostRecent) need no instances: merging them is idempotent.
 //
@@ -17,7 +18,7 @@
 
 namespace wf::query {
 
-// What the tuples of one slot weigh, measured when asked for.
+// The size of the tuples of one slot, measured on request.
 class HeldTuples {
  public:
   HeldTuples() = default;
@@ -43,8 +44,8 @@ class SimulatedBaggage {
 
   bool empty() const { return slots_.empty(); }
 
-  // More than one event comes next: what was packed so far belongs to all of them. `instance` names it, and is used
-  // for nothing else.
+  // More than one event follows: what was packed so far belongs to all of them. `instance` is its unique
+  // name.
   void Freeze(uint64_t instance);
   // The baggage of an event with several predecessors.
   static SimulatedBaggage Join(std::vector<SimulatedBaggage> branches);
@@ -52,8 +53,8 @@ class SimulatedBaggage {
   advice::PackedTuples Unpack(uint32_t slot) const;
   void Pack(uint32_t slot, int64_t time, std::string_view id, const advice::Rows& rows);
 
-  size_t tuples() const;     // different ones: what unpacking all slots would give
-  size_t rows() const;       // over all instances: at least that, and quickly known
+  size_t tuples() const;     // distinct tuples: what unpacking all slots would give
+  size_t rows() const;       // over all instances: an upper bound of that, and cheap
   size_t instances() const;  // over all slots
   size_t Bytes();            // serialised; 0 if there is nothing to carry
 
@@ -61,8 +62,8 @@ class SimulatedBaggage {
   using Held = std::shared_ptr<HeldTuples>;
   struct SlotContent {
     std::shared_ptr<const std::vector<Held>> frozen;  // ascending by instance; null: none
-    Held active;                                      // only this branch has it
-    Held kept;                                        // of a filter slot; shared until it changes
+    Held active;                                      // owned by this branch only
+    Held kept;                                        // for a filter slot; shared until it changes
   };
   const advice::Slot& rule(size_t slot) const { return program_->slots[slot]; }
   void JoinBag(size_t slot, std::vector<SimulatedBaggage>& branches);
@@ -71,10 +72,11 @@ class SimulatedBaggage {
   size_t DifferentTuples(size_t slot) const;
 
   const advice::Program* program_;
-  std::vector<SlotContent> slots_;  // empty as long as nothing was packed
+  std::vector<SlotContent> slots_;  // empty until something is packed
 };
 
-// The bytes of a serialised baggage of one query (docs/concepts/baggage.md) whose instances hold `instance_bytes` in all.
+// The bytes of a serialised baggage of one query (docs/concepts/baggage.md) whose instances have
+// `instance_bytes` bytes in all.
 size_t BaggageBytes(size_t instance_bytes);
 inline constexpr size_t kInstanceIdBytes = 8;
 

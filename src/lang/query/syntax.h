@@ -1,4 +1,4 @@
-// A program as written, before names mean anything: what the parser hands to the analysis.
+// A program as written, before names are resolved: the parser's output for the analysis.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ struct WrittenAlias {
   FilterKind filter = FilterKind::kNone;
   Place filter_place;
   uint32_t limit = 0;
-  WrittenName left, right;  // of a Join's On
+  WrittenName left, right;  // for a Join's On
 };
 
 struct WrittenQuery {
@@ -46,8 +46,8 @@ struct WrittenQuery {
 };
 
 struct Written {
-  std::vector<WrittenQuery> queries;      // the last is answered
-  std::optional<lang::Diagnostic> fault;  // the first; then there are no queries
+  std::vector<WrittenQuery> queries;      // the last one is answered
+  std::optional<lang::Diagnostic> fault;  // the first error; then there are no queries
 };
 
 Written ParseSyntax(std::string_view text);

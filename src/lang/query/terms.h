@@ -1,5 +1,5 @@
-// Expressions of a query once the columns of its sub-queries are written out: each different one exists once, so equal
-// terms have equal ids and "is this column already carried" is a look-up.
+// Expressions of a query after the columns of its sub-queries are expanded: each distinct one exists once, so
+// equal terms have equal ids and "is this column already carried" is a look-up.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct Term {
   advice::Op op = advice::Op::kConstant;
   std::vector<TermId> args;
 
-  std::vector<uint32_t> nodes;  // whose columns it reads: ascending, each once
-  size_t size = 1;              // instructions; stays at kUnboundedSize when it gets there
-  size_t stack = 1;             // values on the stack at most
+  std::vector<uint32_t> nodes;  // nodes whose columns it reads: ascending, without duplicates
+  size_t size = 1;              // instructions; saturates at kUnboundedSize
+  size_t stack = 1;             // max number of values on the stack
 };
 
 inline constexpr size_t kUnboundedSize = 1 << 20;

@@ -1,5 +1,5 @@
-// The text of a query → tokens with their places. The language has its own: names may stand in backquotes, texts in
-// either quotes, and a number may carry a unit of time.
+// The text of a query → tokens with their places. The language has its own lexer: names may be in backquotes,
+// texts in either kind of quotes, and a number may have a unit of time.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace wf::query {
 
 enum class TokenKind : uint8_t {
   kWord,      // one part of a name, or a keyword
-  kText,      // '…' or "…"; `text` is what it stands for
+  kText,      // '…' or "…"; `text` is its value
   kNumber,    // `value`: an integer, or a double
   kDuration,  // `value`: nanoseconds
   kSign,      // . , : ; ( ) -> = == != < <= > >= + - * / ! && ||
@@ -32,7 +32,7 @@ struct Token {
   size_t begin = 0, end = 0;  // in bytes
 
   bool Is(std::string_view sign) const { return kind == TokenKind::kSign && text == sign; }
-  // Keywords, filters and functions are known in any case.
+  // Keywords, filters and functions are recognised in any case.
   bool IsWord(std::string_view word) const;
 };
 
@@ -43,10 +43,10 @@ struct Tokens {
 
 Tokens Tokenize(std::string_view text);
 
-// From, In, Join, …: what no alias may be called, unless in backquotes.
+// From, In, Join, …: names that no alias may have, except in backquotes.
 bool IsKeyword(std::string_view word);
 const std::vector<std::string>& Keywords();
 
-bool SameWord(std::string_view a, std::string_view b);  // ASCII, in any case
+bool SameWord(std::string_view a, std::string_view b);  // ASCII, ignoring case
 
 }  // namespace wf::query
