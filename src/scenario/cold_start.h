@@ -1,5 +1,6 @@
-// A mobile app's cold start (Canopy §5.4 "Mobile Clients"): the system starts the process, the app initializes its
-// modules registry by registry, then shows its first frame. Simulated from its inputs; all times from the start on.
+// A mobile app's cold start (Canopy §5.4 "Mobile Clients"): the system starts the process, the app
+// initializes its modules registry by registry, then shows its first frame. Simulated from its inputs; all
+// times count from the start.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@ namespace wf::scenario {
 
 struct InitModule {
   std::string registry, name;
-  Nanos work = 0;  // on a middling device
+  Nanos work = 0;  // on an average device
 };
 
 struct AppRelease {
   std::string version;
   std::vector<InitModule> modules;
-  // How often the process is started by a notification and waits, with nothing to do, until somebody opens the app.
+  // How often a notification starts the process, which then idles until the user opens the app.
   int64_t background_permille = 0;
 };
 
 AppRelease FirstRelease();
-// The release after `previous`: each team's registry as it was, but for `added` modules in one of them.
+// The release after `previous`: each team's registry is unchanged, except for `added` modules in one of them.
 AppRelease NextRelease(const AppRelease& previous, const std::string& registry, int added);
 
 // Records one start. Units: System (root, labels release, trigger) and Main (the app's main thread, whose blocks do

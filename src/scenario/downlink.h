@@ -1,6 +1,6 @@
-// Downlink: the last mile of one client. One transfer's slice is on the wire at a time; of those that are ready, the
-// most urgent goes first, and of equally urgent ones the one announced first. Bytes over bandwidth, nothing else: no
-// loss, no slow start.
+// Downlink: the last mile of one client. One transfer's slice is on the wire at a time; of the ready ones,
+// the most urgent goes first, and of equally urgent ones the one announced first. The time is bytes over
+// bandwidth: there is no loss and no slow start.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Downlink {
 
   // Returns the transfer's index into Finished().
   size_t Add(Nanos ready, Urgency urgency, int64_t bytes);
-  // When the last byte of each transfer has left.
+  // When the last byte of each transfer was sent.
   std::vector<Nanos> Finished() const;
 
  private:

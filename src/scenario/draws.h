@@ -1,8 +1,9 @@
-// Random draws that are the same on every machine: integers only, no library's distributions, no floating point.
+// Random draws that are the same on every machine: integers only, without library distributions and floating
+// point.
 //
-// A draw is a pure function of (seed, what is drawn, two indices), not the next number of a stream. So the same request
-// drawn for two populations that differ in one input sees the same user, network and needs; what differs between the
-// populations then comes from that input and from nothing else ("common random numbers").
+// A draw is a pure function of (seed, what is drawn, two indices), not the next number of a stream. So the
+// same request drawn for two populations that differ in one input sees the same user, network and needs; then
+// every difference between the populations comes from that input ("common random numbers").
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace wf::scenario {
 
-// A distribution by its deciles, from the least value to the greatest; linear between them.
+// A distribution given by its deciles, from min to max; linear between them.
 struct Deciles {
   std::array<int64_t, 11> at;
 };
@@ -32,7 +33,7 @@ class Draws {
   int64_t Between(int64_t least, int64_t greatest, uint64_t what, uint64_t index = 0) const {
     return least + Below(greatest - least + 1, what, index);
   }
-  // True in `permille` of a thousand cases.
+  // True in `permille` of 1,000 cases.
   bool Chance(int64_t permille, uint64_t what, uint64_t index = 0) const {
     return Below(1000, what, index) < permille;
   }

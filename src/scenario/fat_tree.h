@@ -1,6 +1,6 @@
-// A three-tiered fat tree (Zeno §7.1, M1) of switches that route by static routes, with their queues: every outgoing
-// port of a switch is a token bucket (tbf), so that delay comes from queues only. From core to aggregation links are slow:
-// there flows of all pods meet.
+// A three-tiered fat tree (Zeno §7.1, M1) of switches with static routes and queues: every outgoing port of a
+// switch is a token bucket (tbf), so that delay comes only from queues. Links from core to aggregation are
+// slow, because flows of all pods meet there.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ struct FatTree {
 constexpr int kFastBitsPerSecond = 10'000'000;
 constexpr int kSlowBitsPerSecond = 1'000'000;
 
-// Describes it to `network` and sets it up.
+// Declares it to `network` and sets it up.
 Result<FatTree> BuildFatTree(const FatTreeShape& shape, NetworkNamespaces& network);
 
 }  // namespace wf::scenario

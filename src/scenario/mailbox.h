@@ -1,6 +1,7 @@
-// A mailbox of two months, generated (Aguilera et al. §7.1.3): every message went through several hosts of one company,
-// and each host added a `Received:` header with the second in which it took the message. Most pass on at once; some hosts
-// hold some messages for 10 or 15 seconds (figure 16). By its Message-ID each message tells its true path.
+// A mailbox of two months, generated (Aguilera et al. §7.1.3): every message went through several hosts of
+// one company, and each host added a `Received:` header with the second in which it received the message.
+// Most hosts forward at once; some hold some messages for 10 or 15 seconds (figure 16). The Message-ID
+// identifies the true path of a message.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +26,25 @@ struct MailboxOptions {
 };
 
 struct MailMessage {
-  std::vector<uint16_t> hosts;  // from the host that first sent it to the one that keeps it
-  std::vector<Nanos> received;  // of each host but the first: when; whole seconds
+  std::vector<uint16_t> hosts;  // from the first sender to the host that keeps the message
+  std::vector<Nanos> received;  // for each host but the first: when; whole seconds
 };
 
 struct Mailbox {
   std::vector<std::string> hosts;
-  std::vector<MailMessage> messages;                // in the order they came in
-  std::map<std::vector<uint16_t>, uint64_t> paths;  // how many messages took each
+  std::vector<MailMessage> messages;                // in order of arrival
+  std::map<std::vector<uint16_t>, uint64_t> paths;  // number of messages per path
 };
 
-// As many messages and headers as told; kBadInput if no paths of 6 or 7 headers make them.
+// Generates exactly the given numbers of messages and headers; kBadInput if no paths of 6 or 7 headers can
+// add up to them.
 Result<Mailbox> GenerateMailbox(const MailboxOptions& options);
 
 // As an mbox file's text.
 std::string MailboxText(const Mailbox& mailbox);
 
-// Writes mailbox.mbox and query.json (the true paths) into `folder`, made when missing. Neither appears before it is whole.
+// Writes mailbox.mbox and query.json (the true paths) into `folder`, created if missing. Each file appears
+// only when it is complete.
 Result<ScenarioFiles> WriteMailbox(const MailboxOptions& options, const std::string& folder);
 
 }  // namespace wf::scenario

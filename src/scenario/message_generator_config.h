@@ -1,8 +1,9 @@
-// What `wherefore generate` is told to generate (docs/use/generate.md): tracelets, which are templates of messages with
-// Gaussian delays between them, run again and again by clients in parallel (Aguilera et al. §7.1.1, "maketrace").
+// The configuration of `wherefore generate` (docs/use/generate.md): tracelets, which are templates of
+// messages with Gaussian delays between them, run repeatedly by parallel clients (Aguilera et al. §7.1.1,
+// "maketrace").
 //
-// A config that was read is complete: every name is an index, every message knows what it comes after, a return its
-// call, a call its true parent. Generating looks nothing up.
+// A config that was read is complete: every name is an index, every message refers to its predecessors, a
+// return to its call, a call to its true parent. The generator looks nothing up.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,10 @@ struct TraceletMessage {
   MessageKind kind = MessageKind::kMessage;
   uint32_t from = 0, to = 0;  // of GeneratorConfig::nodes
   std::vector<uint32_t>
-      after;  // messages above; it leaves when the last of them has; empty: the tracelet's start
+      after;  // earlier messages; this one leaves after the last of them; empty: at the tracelet's start
   double delay_mean_ns = 0, delay_sd_ns = 0;
-  uint32_t call = kNoMessage;    // of a return: its call
-  uint32_t parent = kNoMessage;  // of a call: the call that caused it; kNoMessage: a root
+  uint32_t call = kNoMessage;    // for a return: its call
+  uint32_t parent = kNoMessage;  // for a call: the call that caused it; kNoMessage: a root
   uint32_t path = 0;             // of the tracelet's paths, from 0
 };
 
@@ -43,14 +44,15 @@ struct TraceletGroup {
   std::vector<Tracelet> tracelets;
 };
 
-// A sniffer that writes `rate` messages a second and holds `queue` of them; what finds the queue full is not seen.
+// A sniffer that writes `rate` messages a second and queues up to `queue` of them; messages that find the
+// queue full are not seen.
 struct SnifferLimit {
   double rate = 0;
   uint32_t queue = 0;
 };
 
 struct GeneratorConfig {
-  Nanos duration = 0;  // no tracelet begins later; those that run then run to their end
+  Nanos duration = 0;  // no tracelet begins later; those in progress finish
   std::vector<std::string> nodes;
   bool own_clocks = false;   // `skew_ms` is given: each end sights a message by its own clock
   std::vector<Nanos> skews;  // by node: how far its clock is ahead
@@ -58,7 +60,7 @@ struct GeneratorConfig {
   std::vector<TraceletGroup> groups;
 };
 
-// `name` stands in errors, with the line.
+// `name` is printed in errors, with the line.
 Result<GeneratorConfig> ReadGeneratorConfig(std::string_view text, const std::string& name);
 
 }  // namespace wf::scenario

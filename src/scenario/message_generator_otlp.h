@@ -7,7 +7,8 @@
 
 namespace wf::scenario {
 
-// Refuses what spans cannot tell: a sniffer's loss, one-way messages. A call that never returns has no span.
+// Rejects what spans cannot express: loss in a sniffer, one-way messages. A call that never returns has no
+// span.
 Result<GeneratedTrace> GenerateOtlp(const GeneratorConfig& config, const GeneratorRequest& request,
                                     const TextSink& lines, const TextSink& truth);
 

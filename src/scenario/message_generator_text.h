@@ -1,9 +1,9 @@
 // Generated messages → message text (docs/reference/messages.md) and the truth: the request each request was caused by, as
 // assignments without a probability.
 //
-// A line is written for each sighting that the sniffer did not lose: one by the common clock, or, when clocks differ,
-// one by the sender's and one by the receiver's. Lines stand in the order of the times they show. A request is called by
-// the number of the first line that shows it. One whose cause was lost is a root as far as anybody can see.
+// A line is written for each sighting that the sniffer did not lose: one by the common clock, or, when clocks
+// differ, one by the sender's and one by the receiver's. Lines are in the order of their times. A request is
+// identified by the number of the first line that shows it. A request whose cause was lost appears as a root.
 #pragma once
 
 #include "scenario/message_generator.h"

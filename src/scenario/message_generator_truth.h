@@ -1,4 +1,5 @@
-// The truth beside generated messages: a row for every request that is shown, in the order of the lines that show them.
+// The true causes of generated messages: a row for every request that is shown, in the order of the lines
+// that show them.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,7 @@ class GeneratedTruth {
   GeneratedTruth(MessageGenerator& generator, std::string& out)
       : generator_(generator), out_(out) {}
 
-  // `line` shows the request, the first to do so. Lines come in their order.
+  // `line` is the first to show the request. Calls are in the order of lines.
   void Show(TraceletRun& run, uint32_t request, uint64_t line);
   // The request will never be shown.
   void Lose(TraceletRun& run, uint32_t request);

@@ -1,6 +1,6 @@
-// M1 (Zeno §7.1): two cloud services become slow because a flow that is neither's congests the network. Not simulated:
-// namespaces, veth pairs, token buckets and sockets of this kernel, in real time. So the same seed gives the same
-// traffic, but times are those of the machine.
+// M1 (Zeno §7.1): two cloud services become slow because a flow of a third party congests the network. This
+// is not simulated, but uses namespaces, veth pairs, token buckets and sockets of this kernel, in real time.
+// So the same seed gives the same traffic, but times depend on the machine.
 #pragma once
 
 #include <string>
@@ -25,10 +25,11 @@ struct NetworkCongestion {
   int64_t requests = 0, event_lines = 0, packets = 0, switches = 0, hosts = 0;
 };
 
-// kEnvironment where this machine does not permit real namespaces.
+// kEnvironment if this machine does not permit real namespaces.
 Result<NetworkCongestion> RunNetworkCongestion(const NetworkCongestionOptions& options);
 
-// Runs it and writes events.jsonl and query.json into `folder`, made when missing. Neither appears before it is whole.
+// Runs it and writes events.jsonl and query.json into `folder`, created if missing. Each file appears only
+// when it is complete.
 Result<ScenarioFiles> WriteNetworkCongestion(const NetworkCongestionOptions& options,
                                              const std::string& folder);
 

@@ -1,5 +1,5 @@
-// Incidents R1 to R4 of Zeno §7.1: four switches, a controller and servers, run by network datalog. What the paper
-// tells of each is in network_incident_plans.cc; how they are recorded and replayed, here.
+// Incidents R1 to R4 of Zeno §7.1: four switches, a controller and servers, run by network datalog.
+// network_incident_plans.cc has the paper's facts about each; this file records and replays them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace wf::scenario {
 
-// Tuples by which an event is found: INS of one, DRV of the other.
+// The tuples that identify the events of a request: an INS and a DRV.
 struct IncidentRequest {
   std::string inserted, derived;
 };
@@ -22,8 +22,8 @@ struct IncidentRequest {
 struct NetworkIncident {
   ndlog::RunTexts texts;
   std::string question;
-  IncidentRequest slow;    // the request that is asked about
-  IncidentRequest normal;  // one like it, before the trouble
+  IncidentRequest slow;    // the request in question
+  IncidentRequest normal;  // a similar one, before the incident
   std::string culprit_node, culprit_tuple;
   int64_t servers = 0;
 };
@@ -34,7 +34,7 @@ bool IsNetworkIncident(std::string_view name);
 // Program, network and inputs. Options as for any scenario; size: servers.
 Result<NetworkIncident> PlanNetworkIncident(const ScenarioOptions& options);
 
-// The run as it would be recorded in operation: inputs, order and times, no provenance.
+// Runs it as it would be recorded in operation: inputs, order and times, without provenance.
 Result<ndlog::Recording> RecordIncident(const NetworkIncident& incident, uint64_t seed);
 
 struct IncidentProvenance {
@@ -42,7 +42,7 @@ struct IncidentProvenance {
   int64_t events = 0;
   std::string from, to, normal_from, normal_to;  // ids
 };
-// Runs the recording again, now with provenance.
+// Runs the recording again, with provenance.
 Result<IncidentProvenance> ReplayIncident(const NetworkIncident& incident,
                                           const ndlog::Recording& recording);
 

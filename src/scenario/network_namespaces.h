@@ -1,5 +1,5 @@
-// Networks of real Linux queues: namespaces of this process, joined by veth pairs. Nothing has a name in the system:
-// when the process ends, however it ends, the kernel takes all of it away.
+// Networks of real Linux queues: namespaces of this process, joined by veth pairs. Nothing has a name in the
+// system: when the process ends, in whatever way, the kernel removes everything.
 //
 // Thread safety: none; call before other threads start, because children are forked.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace wf::scenario {
 
-// kEnvironment, with the reason, where namespaces, ip or tc cannot be had.
+// kEnvironment, with the reason, if namespaces, ip or tc are not available.
 class NetworkNamespaces {
  public:
   NetworkNamespaces() = default;
@@ -31,11 +31,11 @@ class NetworkNamespaces {
     std::string interface, mac;
   };
   void Join(const End& a, const End& b) { joins_.push_back({a, b}); }
-  // A line of an `ip -batch` or `tc -batch` file in that namespace.
+  // Adds a line to the `ip -batch` or `tc -batch` file of that namespace.
   void Ip(size_t space, const std::string& line) { ip_[space] += line + "\n"; }
   void Tc(size_t space, const std::string& line) { tc_[space] += line + "\n"; }
 
-  // Makes the pairs, switches offloads off, runs the lines.
+  // Creates the pairs, switches offloads off, runs the lines.
   Status SetUp();
 
   // Runs `what` on this thread inside the namespace: sockets that it opens stay there.

@@ -15,7 +15,8 @@
 
 namespace wf::scenario {
 
-// What a payload says of itself, so that packets seen in the network can be told: 16 bytes before the filling.
+// What a payload says about itself, so that packets seen in the network can be identified: 16 bytes before
+// the padding.
 struct TrafficTag {
   uint32_t kind = 0;  // of TrafficKind
   uint32_t number = 0, part = 0;
@@ -28,11 +29,12 @@ std::optional<TrafficTag> ReadTag(std::string_view payload);
 
 constexpr uint32_t kResponseParts = 8;
 
-// One request of a service, as its host and its server saw it. Times are 0 where it did not come so far.
+// One request of a service, as its host and its server saw it. A time is 0 if the request did not get that
+// far.
 struct ServiceRequest {
   uint32_t number = 0;
   int service = 0;    // 0 or 1
-  bool late = false;  // in the second part of the run, when the culprit is at work
+  bool late = false;  // in the second part of the run, when the culprit is active
   Nanos sent = 0, served = 0, answered = 0, received = 0;
   uint32_t parts = 0;
 };
@@ -44,7 +46,7 @@ struct TrafficPlan {
     size_t from = 0, to = 0;  // hosts
     uint32_t bytes = 0;
   };
-  std::vector<Send> sends;  // in order of time; responses follow from requests
+  std::vector<Send> sends;  // in order of time; responses are triggered by requests
   std::vector<ServiceRequest> requests;
   size_t clients[2] = {}, servers[2] = {}, culprit = 0, culprit_sink = 0;
 };

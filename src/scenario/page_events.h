@@ -1,4 +1,4 @@
-// What the instrumentation of browser, web server and storage would have recorded of one page load.
+// What instrumentation of browser, web server and storage would have recorded for one page load.
 //
 // Units: Client (the browser's main thread), Web (the request on its web host), WebWorker (the background piece),
 // Storage (one query each). Blocks carry label `tier` (browser, network, server, database) and, where one is at work,

@@ -1,16 +1,16 @@
 // SimulatePageLoad: one load of a page built of pieces, with early flush (Canopy §2.1), from its inputs.
 //
-// The server answers at once with the head of the document and behind it batches of resources that early flush
-// predicts; then it makes the pieces in order and flushes the document phase by phase. The browser takes the pieces in
-// order on its one main thread: parses a piece's part of the document, waits for the resources it needs, applies its
-// styles and runs its scripts. When it needs a resource that was not announced, an early flush miss, it has to ask
-// for the next batch and to wait for it: a round trip, the server putting the batch together, and its bytes over the
-// bandwidth, because a batch is compressed as a whole and usable when it is whole. A page without a miss asks for the
-// next batch when it has been displayed.
+// The server answers at once with the head of the document, followed by batches of resources that early flush
+// predicts; then it makes the pieces in order and flushes the document phase by phase. The browser processes
+// the pieces in order on its one main thread: it parses a piece's part of the document, waits for the
+// resources it needs, applies its styles and runs its scripts. If it needs a resource that was not announced,
+// an early flush miss, it has to request the next batch and wait for it: a round trip, the server's work on
+// the batch, and its bytes over the bandwidth, because a batch is compressed as a whole and usable only when
+// it is complete. A page without a miss requests the next batch when it has been displayed.
 //
-// Early flush sends a piece's CSS packages, newest first (clients that come back have the old ones cached), up to the
-// bytes it was configured with. The oldest package holds the styles that every display uses; the newest those of what
-// the user may do later.
+// Early flush sends a piece's CSS packages, newest first (clients that come back have the old ones cached),
+// up to the bytes it was configured with. The oldest package holds the styles that every display uses; the
+// newest those of later actions of the user.
 //
 // All times are true time, from the click on. Pure and deterministic.
 #pragma once
@@ -35,9 +35,9 @@ struct PageResource {
   int64_t bytes = 0;
   bool used = false;  // by the initial display
   Batch batch = Batch::kEarly;
-  int phase = 1;  // early batches: one a phase
+  int phase = 1;  // early batches: one per phase
   Nanos asked = 0, usable = 0;
-  int asked_by = kNobody;    // the piece whose miss asked for it
+  int asked_by = kNobody;    // the piece whose miss requested it
   int awaited_by = kNobody;  // the piece that had to wait for it
 };
 

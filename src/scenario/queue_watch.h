@@ -1,7 +1,7 @@
-// Watches every port of switches that are namespaces: one raw socket each sees packets come in, and go out behind the
-// queue of their port, with the kernel's own times. Both sides of every queue, as passages.
+// Watches every port of switches that are namespaces: one raw socket each sees packets arrive, and leave
+// after the queue of their port, with the kernel's time stamps. Gives both sides of every queue, as passages.
 //
-// Thread safety: Start and Stop from one thread; one thread of its own receives.
+// Thread safety: Start and Stop from one thread; a separate thread receives.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace wf::scenario {
 
 class QueueWatch {
  public:
-  // Is shown each packet that comes into a switch, on the watch's thread.
+  // Receives each packet that comes into a switch, on the watch's thread.
   using Visitor =
       std::function<void(const pcap::PacketHeaders& headers, const packets::SightedPacket& packet)>;
 
@@ -30,10 +30,11 @@ class QueueWatch {
   QueueWatch(const QueueWatch&) = delete;
   QueueWatch& operator=(const QueueWatch&) = delete;
 
-  // Before Start. Ports are named after their interfaces.
+  // Call before Start. Ports are named after their interfaces.
   Status AddSwitch(const NetworkNamespaces& network, size_t space);
   void Start();
-  // Then the passages are in `out`. Refused if the kernel had to drop some: half a truth explains nothing.
+  // Afterwards the passages are in `out`. An error if the kernel dropped packets: incomplete data explains
+  // nothing.
   Status Stop();
 
  private:

@@ -1,6 +1,6 @@
 // TraceEvents: the events of one simulated trace, as instrumentation would have sent them (JSON lines, see
-// src/import/events). Times go in by the true clock, in any order; they come out by the clock of the host that would
-// have recorded them, in order, numbered within each unit. Thread safety: none.
+// src/import/events). Input times are by the true clock, in any order; output times are by the clock of the
+// host that would have recorded them, in order, numbered within each unit. Thread safety: none.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,18 @@ class TraceEvents {
 
   uint64_t NewId();
 
-  // The unit `service` shows as `name`; `cause` is the block that started it, 0 when messages tell.
+  // The unit that `service` shows as `name`; `cause` is the block that started it, 0 if messages show it.
   uint64_t BeginUnit(const SimulatedHost& host, std::string_view service, std::string_view name,
                      Nanos at, uint64_t cause, Annotations more = {});
   void StartTrace(uint64_t unit, Nanos at, std::string_view owner);
   void EndUnit(uint64_t unit, Nanos at);
   uint64_t BeginBlock(uint64_t unit, std::string_view name, Nanos at, Annotations more = {});
   void EndBlock(uint64_t block, Nanos at, Annotations more = {});
-  // A whole block without anything inside.
+  // A complete block with nothing inside.
   uint64_t Block(uint64_t unit, std::string_view name, Nanos from, Nanos until,
                  Annotations more = {});
   void Point(uint64_t block, std::string_view name, Nanos at, Annotations more);
-  // Any other type: `id` in `block`.
+  // An event of any other type: `id` in `block`.
   void Event(std::string_view type, uint64_t id, uint64_t block, Nanos at, Annotations more = {});
 
   // Appends the lines.
@@ -47,9 +47,9 @@ class TraceEvents {
 
  private:
   struct Pending {
-    std::string_view type;  // of the event types: static texts
+    std::string_view type;  // one of the event types: static texts
     uint64_t id1, id2;
-    size_t unit;  // whose clock and numbers it has
+    size_t unit;  // the unit whose clock and numbers it uses
     Nanos at;
     Annotations annotations;
   };
