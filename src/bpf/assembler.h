@@ -1,6 +1,6 @@
-// BpfAssembler: BPF programs written in C++, one call an instruction. Our programs are a few dozen instructions long;
-// so written they need no compiler for BPF, neither when wherefore is built nor where it runs, and what is known when
-// they are loaded (a threshold, a process's namespace) is a constant in them.
+// BpfAssembler: BPF programs written in C++, one call per instruction. Our programs have a few dozen
+// instructions. Written this way they need no compiler for BPF, neither for building wherefore nor on the
+// target machine, and values known at load time (a threshold, a process's namespace) are constants in them.
 //
 // Thread safety: none. Finish is called once.
 #pragma once
@@ -13,7 +13,8 @@
 
 namespace wf::bpf {
 
-// r0: results; r1–r5: arguments, lost by every call; r6–r9: kept; r10: the frame, which grows down from it.
+// r0: results; r1–r5: arguments, overwritten by every call; r6–r9: kept; r10: the frame, which grows down
+// from it.
 enum class BpfReg : uint8_t { r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10 };
 enum class BpfWidth : uint8_t { k1 = BPF_B, k2 = BPF_H, k4 = BPF_W, k8 = BPF_DW };
 enum class BpfCondition : uint8_t {
@@ -66,9 +67,9 @@ class BpfAssembler {
   void Store(BpfWidth width, BpfReg base, int16_t offset, BpfReg from);
   void Store(BpfWidth width, BpfReg base, int16_t offset, int32_t constant);
   void AtomicAdd(BpfReg base, int16_t offset, BpfReg what);  // 8 bytes
-  // If the eight bytes there equal r0, they become `what`; r0 is what they were.
+  // If the eight bytes there equal r0, they become `what`; r0 receives the old value.
   void CompareExchange(BpfReg base, int16_t offset, BpfReg what);
-  // The eight bytes become `what`, which becomes what they were.
+  // The eight bytes become `what`, which receives the old value.
   void Exchange(BpfReg base, int16_t offset, BpfReg what);
   void Map(BpfReg to, int map_fd);
   // The address of a byte in the first value of an array.
@@ -78,10 +79,10 @@ class BpfAssembler {
   void JumpIf(BpfReg left, BpfCondition condition, int32_t right, Label to);
   void JumpIf(BpfReg left, BpfCondition condition, BpfReg right, Label to);
   void Return(int32_t value);
-  // A whole program, as another assembler has made it.
+  // Appends a complete program that another assembler made.
   void Append(const std::vector<bpf_insn>& program);
 
-  // The program. Every label that was jumped to must be bound by now.
+  // The program. Every label that is a jump target must be bound by now.
   std::vector<bpf_insn> Finish();
 
  private:
@@ -93,7 +94,7 @@ class BpfAssembler {
     size_t label;
   };
   std::vector<bpf_insn> program_;
-  std::vector<int64_t> bound_;  // of each label: the instruction it stands before; -1: nowhere yet
+  std::vector<int64_t> bound_;  // per label: the instruction it is before; -1: not bound yet
   std::vector<Fixup> fixups_;
 };
 

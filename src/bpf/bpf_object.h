@@ -1,7 +1,8 @@
 // Maps, programs and the ring buffer between them and us. libbpf does the system calls.
 //
-// Errors tell what the kernel said and what is needed: BPF wants root, or CAP_BPF with CAP_PERFMON (and CAP_NET_ADMIN
-// for packets). Thread safety: distinct objects from distinct threads; the kernel's side is safe anyway.
+// Errors contain the kernel's reason and what is needed: BPF requires root, or CAP_BPF with CAP_PERFMON (and
+// CAP_NET_ADMIN for packets). Thread safety: distinct objects from distinct threads; the kernel's side is
+// safe anyway.
 #pragma once
 
 #include <linux/bpf.h>
@@ -23,8 +24,8 @@ namespace wf::bpf {
 // "WHAT: REASON", and the next step for this errno.
 Error BpfError(std::string_view what, int code);
 
-// kCpu…: every processor has values of its own. kRecentHash forgets what was not used for longest when it is full.
-// kMappedArray can be mapped into memory by whoever has its descriptor. kHashOfMaps: its values are maps.
+// kCpu…: every processor has its own values. kRecentHash drops the least recently used entry when it is full.
+// Any process with the descriptor of a kMappedArray can map it into memory. kHashOfMaps: its values are maps.
 enum class BpfMapType : uint8_t {
   kHash,
   kArray,
@@ -44,19 +45,20 @@ class BpfMap {
     uint32_t entries = 0;  // kRing: bytes, a power of two and a multiple of the page size
   };
   static Result<BpfMap> Create(const char* name, const Shape& shape);
-  // Of maps that all have the shape of `like`; Put takes the descriptor of one.
+  // A map of maps that all have the shape of `like`; Put takes the descriptor of one.
   static Result<BpfMap> CreateOfMaps(const char* name, uint32_t key_bytes, uint32_t entries,
                                      const BpfMap& like);
 
   int fd() const { return fd_.get(); }
   const Shape& shape() const { return shape_; }
-  // How many bytes one value takes in the calls below: of kCpu…, one value for every processor, in multiples of eight.
+  // The size of one value in the calls below: for kCpu…, one value per processor, in multiples of eight
+  // bytes.
   size_t value_size() const;
-  // False if there is none of this key. The buffers have the shape's sizes.
+  // False if the key is missing. The buffers have the sizes of the shape.
   bool Lookup(const void* key, void* value) const;
-  // `key` becomes the key after it, or the first one for a null `after`. False at the end.
+  // `key` becomes the key after `after`, or the first one for a null `after`. False at the end.
   bool NextKey(const void* after, void* key) const;
-  // False when the map is full, or there was none to erase.
+  // False if the map is full, or if there is nothing to erase.
   bool Put(const void* key, const void* value) const;
   bool Erase(const void* key) const;
 
@@ -67,21 +69,21 @@ class BpfMap {
   Shape shape_;
 };
 
-// Whether uprobes are attached by the dozen here; programs must be loaded for it.
+// Whether this kernel attaches many uprobes at once; programs must be loaded for it.
 bool HasUprobeMulti();
 constexpr uint32_t kUprobeMultiAttachType = 48;  // BPF_TRACE_UPROBE_MULTI, of Linux 6.6
 
-// Returns when every program that ran at the call has ended, so that what it was still writing is there. Programs at
-// uprobes and tracepoints run in the kernel's read sections; some ten milliseconds.
+// Returns when every program that was running at the call has ended, so that everything it wrote is visible.
+// Programs at uprobes and tracepoints run in the kernel's read sections; this takes some ten milliseconds.
 Status WaitForRunningPrograms();
 
-// How many processors per-processor values are of.
+// The number of processors that per-processor values have.
 size_t BpfCpus();
 
-// kTracepoint and kReadingProbe read memory of the kernel and of processes, which the kernel allows only to programs
-// under a licence it knows to be compatible with its own: those are ours under BSD or MIT or GPL, at the user's choice
-// (docs/decisions/0008). kProbe and kReadingProbe are attached to uprobes: many at once where the kernel can, unless the
-// type says one by one.
+// kTracepoint and kReadingProbe read memory of the kernel and of processes, which the kernel allows only to
+// programs under a licence that is compatible with its own: ours are under BSD or MIT or GPL, at the user's
+// choice (docs/decisions/0008). kProbe and kReadingProbe are attached to uprobes: many at once where the
+// kernel supports it, unless the type says one by one.
 enum class BpfProgramType : uint8_t {
   kProbe,
   kPacket,
@@ -92,7 +94,7 @@ enum class BpfProgramType : uint8_t {
 
 class BpfProgram {
  public:
-  // What the verifier says against it stands in the error.
+  // The error contains the objections of the verifier.
   static Result<BpfProgram> Load(const char* name, BpfProgramType type,
                                  const std::vector<bpf_insn>& text);
   int fd() const { return fd_.get(); }
@@ -110,21 +112,21 @@ class BpfRingReader {
   BpfRingReader(BpfRingReader&&) noexcept;
   BpfRingReader& operator=(BpfRingReader&&) = delete;
 
-  // Takes what is there; if nothing is, waits up to `milliseconds` for it, or for so much that programs wake us
-  // (bpf/ring_submit.h). Returns how many records. What was in the
-  // ring at the call is taken, but not more than one ringful: programs that fill it faster than it is read would keep
-  // us here for ever, deaf to Ctrl-C.
+  // Reads what is there; if there is nothing, waits up to `milliseconds`, or until the programs wake us
+  // (bpf/ring_submit.h). Returns the number of records. Reads what was in the ring at the call, but at most
+  // one ringful: programs that fill it faster than it is read would otherwise keep us here forever, and
+  // Ctrl-C would have no effect.
   Result<int> Poll(int milliseconds);
 
  private:
   struct Reading {
     Take take;
     size_t ring_bytes = 0;
-    size_t bytes = 0;  // taken by this call of Poll
+    size_t bytes = 0;  // read by this call of Poll
     int records = 0;
   };
   BpfRingReader() = default;
-  std::unique_ptr<Reading> reading_;  // its address stays where libbpf knows it
+  std::unique_ptr<Reading> reading_;  // its address stays the same, because libbpf keeps it
   ring_buffer* ring_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// EgressHook: a BPF program that sees every packet an interface is about to send, before the packet enters the
-// interface's queue (clsact, egress). The program can look, and the packet goes on as if it had not been there.
+// EgressHook: a BPF program that sees every packet an interface is about to send, before the packet enters
+// the interface's queue (clsact, egress). The program can read the packet, which then continues unchanged.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace wf::bpf {
 
 class EgressHook {
  public:
-  // `interface` is one of this network namespace. Makes its clsact queueing discipline if there is none, and takes it
-  // away again then.
+  // `interface` is one of this network namespace. Creates its clsact queueing discipline if there is none,
+  // and then removes it again at the end.
   static Result<EgressHook> Attach(const BpfProgram& program, const std::string& interface);
   ~EgressHook();
   EgressHook(EgressHook&& other) noexcept;

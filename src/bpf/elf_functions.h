@@ -11,17 +11,18 @@
 namespace wf::bpf {
 
 struct ElfFunction {
-  uint32_t name = 0;    // index in the names asked for
+  uint32_t name = 0;    // index in the requested names
   uint64_t offset = 0;  // in the file
 };
 
-// 64-bit little-endian ELF. A name that occurs in several versions (name@V1, name@@V2) has several places; each place
-// is told once. Functions chosen at run time (IFUNC) have no place and are left out. In order of name, then offset.
+// 64-bit little-endian ELF. A name that occurs in several versions (name@V1, name@@V2) has several places;
+// each place is reported once. Functions chosen at run time (IFUNC) have no place and are left out. In order
+// of name, then offset.
 Result<std::vector<ElfFunction>> FindElfFunctions(std::string_view file,
                                                   const std::vector<std::string_view>& names);
 
-// How much memory the file's segments take once loaded, from the lowest address to the highest, zeroed data included. Of
-// the file's beginning, which holds what tells it; 0 if it does not.
+// How much memory the file's segments take once loaded, from the lowest address to the highest, zeroed data
+// included. `file` is the beginning of the file, which contains this; 0 if it does not.
 uint64_t ElfMemoryBytes(std::string_view file);
 
 }  // namespace wf::bpf

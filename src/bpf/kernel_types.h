@@ -1,8 +1,8 @@
-// Where the running kernel keeps the members of its structures, by its own type information (BTF). Five megabytes take
-// some ten milliseconds to read, and say the same as long as the kernel runs: what was asked once is remembered, and
-// they are read only if something else is asked.
+// Offsets of members in the running kernel's structures, from its type information (BTF). Reading the five
+// megabytes takes some ten milliseconds, and they do not change while the kernel runs: results are cached,
+// and BTF is read only for a new request.
 //
-// Thread safety: one thread at a time for an object; objects of different threads do not mind each other.
+// Thread safety: one thread at a time for an object; objects of different threads are independent.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ namespace wf::bpf {
 
 class KernelTypes {
  public:
-  // An error if this kernel carries no type information (CONFIG_DEBUG_INFO_BTF).
+  // An error if this kernel has no type information (CONFIG_DEBUG_INFO_BTF).
   static Result<KernelTypes> Load();
   KernelTypes(KernelTypes&&) noexcept;
   KernelTypes& operator=(KernelTypes&&) = delete;
   ~KernelTypes();
 
-  // In bytes from the structure's beginning; members of unnamed structures in it are its own. An error if there is none.
+  // In bytes from the structure's beginning; members of unnamed structures in it count as its own. An error
+  // if there is no such member.
   Result<int32_t> OffsetOf(const char* structure, const char* member);
 
  private:

@@ -1,5 +1,6 @@
-// RawTracepoint: a BPF program that the kernel runs at one of its tracepoints, with the tracepoint's own arguments. It
-// needs neither the kernel's headers nor its type information; when the attachment goes, or we die, so does the program.
+// RawTracepoint: a BPF program that the kernel runs at one of its tracepoints, with the tracepoint's own
+// arguments. It needs neither the kernel's headers nor its type information; the program goes when the
+// attachment is destroyed or our process ends.
 #pragma once
 
 #include "base/result.h"
