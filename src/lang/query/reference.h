@@ -14,8 +14,8 @@ namespace wf::query {
 // Rows in the order of the answer: column by column ascending.
 std::vector<advice::Tuple> EvaluateReference(const Query& query, const Execution& execution);
 
-// Evaluates one request at a time: adds its tuples, if its From events are kept, to `rows` (of the same
-// query). Events of different requests never join, so requests are otherwise independent.
+// Evaluates one request at a time: adds the tuples of the From events that `keeps_from` accepts to `rows` (of the
+// same query). Events of different requests never join, so requests are otherwise independent.
 void EvaluateRequest(const Query& query, const Execution& request,
                      const std::function<bool(const Event&)>& keeps_from, RowBuilder& rows);
 
