@@ -12,7 +12,7 @@ namespace {
 
 // A text with more values than this is a name, not a category.
 constexpr size_t kMaxCategories = 1000;
-// χ² wants about five expected in each cell: rarer values are taken together.
+// χ² needs about five expected rows in each cell: rarer values are combined.
 constexpr double kLeastExpected = 5;
 // Fewer values than this on a side say nothing about the metric within a value.
 constexpr size_t kLeastWithin = 5;
@@ -58,7 +58,7 @@ ColumnDifference Shift(const TableColumn& a, const TableColumn& b) {
   return out;
 }
 
-// What is known of one value of a category.
+// What is known about one value of a category.
 struct Category {
   int64_t a = 0, b = 0;
   std::vector<double> metric_a, metric_b;
@@ -200,7 +200,7 @@ Comparison ComparePopulations(const DatasetTable& a, const DatasetTable& b,
     if (!Collect(column_a, metric_a, &Category::a, &Category::metric_a, categories) ||
         !Collect(*column_b, metric_b, &Category::b, &Category::metric_b, categories))
       continue;
-    if (categories.size() < 2) continue;  // the same everywhere: nothing to ask
+    if (categories.size() < 2) continue;  // the same everywhere: nothing to test
     out.differences.push_back(Mix(name, categories));
     if (metric_a != nullptr) Within(name, categories, out.differences);
   }

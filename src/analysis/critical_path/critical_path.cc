@@ -1,16 +1,18 @@
 // The walk (Canopy §4.4 names the critical path; docs/concepts/critical-path.md defines it).
 //
-// Problem: of all that ran between two places of a trace, say for each nanosecond who was waited for. Spans tell who
-// ran below whom and when, seldom who waited for whom; clocks are inexact; some recorders tell more by edges.
+// Problem: find, for each nanosecond between two places of a trace, the block that was waited for. Spans show
+// which block ran below which and when, but rarely which waited for which; clocks are inexact; some recorders
+// add edges that say more.
 //
-// Method: walk backwards in time. The walker stands in a block at an instant t and asks what ended the last wait
-// there: the child, or the edge, that was over (received) last, but no later than t. What lies between is the
-// block's own time; then it walks through the child, or steps over the edge to its sender. At a block's start it goes
-// on in the parent at that instant. t never grows, so each block's causes are sorted once, by their end, and a
-// position in them only moves on: n log n in all. There is no recursion; a chain of 100,000 blocks is an ordinary loop.
+// Method: walk backwards in time. At an instant t in a block, the walk looks for what ended the last wait
+// there: the child, or the edge, that ended (was received) last, but no later than t. The time in between is
+// the block's own; then the walk continues in the child, or at the sender of the edge. At a block's start it
+// continues in the parent at that instant. t never grows, so each block's causes are sorted once, by their
+// end, and a position in them only moves forward: n log n in all. There is no recursion; a chain of 100,000
+// blocks is an ordinary loop.
 //
-// Limits: a parent that works beside its children is seen as waiting for them; which of several parallel children was
-// waited for is told by edges only, else the others are listed as alternatives.
+// Limits: a parent that works while its children run is treated as waiting for them. Only edges show which of
+// several parallel children was waited for; without edges, the others are listed as alternatives.
 #include "analysis/critical_path/critical_path.h"
 
 #include <algorithm>
@@ -84,13 +86,13 @@ class Walk {
     came_from_ = came_from;
   }
 
-  // One question asked: what ended the last wait before now_ in block at_?
+  // One step: what ended the last wait before now_ in block at_?
   void Step() {
     const uint32_t f = FrameOf(at_);
     const uint32_t chosen = Choose(frames_[f]);
     if (chosen == kNone) {
       Nanos bottom = frames_[f].lo;
-      // What the place asked from did not happen before takes no part.
+      // Ignores what did not happen after the starting place.
       if (!reached_.empty()) bottom = std::max(bottom, reached_[at_].time_ns);
       Own(f, bottom);
       if (now_ > start_) Leave();
@@ -154,8 +156,8 @@ class Walk {
     const Nanos before_start = std::max(before.start_ns, frame.lo);
     if (before_start != now_) return best;
     const Nanos length = SaturatingSub(std::min(before.end_ns, frame.hi), before_start);
-    // Those that end after t stand just before `next`. The spans looked at here lie in the first twentieth of the
-    // child walked just before, so that none is looked at twice.
+    // Those that end after t are just before `next`. The spans checked here are in the first twentieth of the
+    // child walked just before, so that none is checked twice.
     const Nanos latest = SaturatingAdd(now_, std::min(kMaxOverlap, length / kOverlapShare));
     for (uint32_t i = frame.next; i-- > frame.begin && causes_[i].end <= latest;) {
       const Cause& cause = causes_[i];
@@ -178,7 +180,8 @@ class Walk {
                      SaturatingSub(second.end, second.start));
   }
 
-  // Siblings that were over by t too and ran beside the chosen one: for all the spans tell, it could have been them.
+  // Siblings that had also ended by t and ran in parallel with the chosen one: as far as the spans show, any
+  // of them could have been waited for.
   void ListAlternatives(const Frame& frame, Frame& chosen, uint32_t cause) {
     if (now_ >= frame.hi) return;
     auto& list = path_.alternatives;
@@ -257,7 +260,7 @@ class Walk {
     const Reached reached = reached_.empty() ? Reached{} : reached_[b];
     switch (reached.via) {
       case ReachedVia::kNothing:
-        break;  // no place to start from was asked for
+        break;  // no starting place was given
       case ReachedVia::kPlace:
         now_ = start_;  // cannot be: its bottom is the start
         return;
@@ -289,7 +292,7 @@ class Walk {
       GoOnIn(link, kNone);
       return;
     }
-    // Nothing tells why it began. Whoever waited for it was there before.
+    // The trace does not show why it began. The block that waited for it was there before.
     if (!waiting_.empty()) {
       Stand(waiting_.back(), now_, kNone);
       waiting_.pop_back();
@@ -317,7 +320,7 @@ class Walk {
   const Trace& t_;
   const OverlapTolerance overlap_;
   const Nanos start_;
-  const std::vector<Reached> reached_;  // empty: everything takes part
+  const std::vector<Reached> reached_;  // empty: everything is included
   CriticalPath path_;                   // backwards while walking
 
   uint32_t at_ = kNone;

@@ -95,7 +95,7 @@ PathCategory TransitCategory(EdgeType type) {
     case EdgeType::kCall:
     case EdgeType::kReturn:
     case EdgeType::kJoin:
-    case EdgeType::kResource:  // as a call whose server tells nothing
+    case EdgeType::kResource:  // like a call whose server has no span
     case EdgeType::kEdge:
       return PathCategory::kBlocked;
   }

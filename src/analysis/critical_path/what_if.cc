@@ -7,11 +7,12 @@
 // times and going through the graph once gives the times of the changed request. With every factor 1 it gives the
 // recorded times exactly; that is the invariant to keep.
 //
-// It is the walk of critical_path.cc read forwards, by the same rules: who blocks, cut to the parent's window, small
-// overlaps taken as succession. Unlike a shrunk path it moves on to the next slowest way by itself.
+// It is the walk of critical_path.cc read forwards, by the same rules: which children block, times cut to the
+// parent's window, small overlaps treated as succession. Unlike a shortened path, it switches to the next
+// slowest way by itself.
 //
-// Limits: order is kept (what was waited for first is waited for first), and waits in queues and for locks last as
-// long as they did unless scaled or an edge tells whom they were for.
+// Limits: order is kept (what was waited for first is waited for first), and waits in queues and for locks
+// keep their length unless they are scaled or an edge shows what they waited for.
 #include "analysis/critical_path/what_if.h"
 
 #include <algorithm>
@@ -219,7 +220,7 @@ class Replayer {
     }
   }
 
-  // When the parent goes on: rule 4 takes a small overlap with the next sibling for succession.
+  // When the parent continues: rule 4 treats a small overlap with the next sibling as succession.
   Nanos SeenEnded(uint32_t b) const {
     const Window& window = windows_[b];
     if (overlap_ == OverlapTolerance::kOff) return window.hi;

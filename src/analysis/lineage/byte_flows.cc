@@ -83,7 +83,7 @@ class MappedFlows {
     for (size_t later = m + 1; later < mappings_.size(); ++later) {
       const TransferFacts& next = r_.transfers[mappings_[later]];
       if (next.time_ns > r_.subs[sub].start_ns) break;
-      // The same file mapped twice at one place, for reading and for writing, is one mapping told twice.
+      // The same file mapped twice at one place, for reading and for writing, is one mapping reported twice.
       const bool other = next.stream != mapping.stream || next.begin != mapping.begin;
       if (other && FirstPage(next) <= first && EndPage(next) >= end) return false;
     }
@@ -135,8 +135,8 @@ class ReadBackFinder {
     return flow.by_pages ? r_.subs[flow.sub].start_ns : r_.transfers[flow.transfer].time_ns;
   }
 
-  // Whether what is written there can be read here at all. Terminals have one stream for both directions and give back
-  // nothing; a socket's bytes come out at its other end only.
+  // Whether what is written there can be read here at all. Terminals have one stream for both directions and
+  // return nothing; a socket's bytes come out at its other end only.
   bool Connected(const TransferFacts& input, const TransferFacts& output) const {
     const auto device = [&](const TransferFacts& one) {
       const std::string& name = r_.NameOf(one);
@@ -157,7 +157,7 @@ class ReadBackFinder {
     if (clocks_.Before(output.sub, input.sub)) return true;
     if (clocks_.Before(input.sub, output.sub)) return false;
     const TransferKind kind = r_.transfers[output.transfer].kind;
-    // A stream's bytes are written once, so who wrote them was in time. A file's may be others.
+    // A stream's bytes are written once, so their writer came before. A file's bytes may be different ones.
     if (kind == TransferKind::kPipe || kind == TransferKind::kSocket) return true;
     if (input.by_pages) return r_.subs[output.sub].start_ns < r_.subs[input.sub].end_ns;
     return TimeOf(output) <= TimeOf(input);

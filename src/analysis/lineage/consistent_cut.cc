@@ -11,8 +11,8 @@ bool IsConsistent(const Recording& recording, const recorder::Clocks& clocks, co
   return LargestConsistent(recording, clocks, cut) == cut;
 }
 
-// Clocks grow along a thread, so its last one in the cut knows the most. Taking one away can only take more away, and
-// each is taken away once.
+// Clocks grow along a thread, so its last one in the cut dominates. Removing one can only cause further
+// removals, and each is removed once.
 Cut LargestConsistent(const Recording& recording, const recorder::Clocks& clocks, Cut cut) {
   cut.resize(recording.threads.size(), 0);
   for (size_t t = 0; t < cut.size(); ++t)
@@ -56,7 +56,7 @@ Cut CutAt(const Recording& recording, int64_t time_ns) {
 Cut SnapshotCut(const Recording& recording, const recorder::Clocks& clocks,
                 const recorder::SnapshotFacts& snapshot) {
   Cut cut = CutAt(recording, snapshot.end_ns);
-  // Records that came into the file later may tell of earlier times; they are not part of it.
+  // Records that were written to the file later may be about earlier times; they are not part of it.
   for (size_t t = 0; !snapshot.written.empty() && t < cut.size(); ++t)
     cut[t] = std::min(cut[t], t < snapshot.written.size() ? snapshot.written[t] : 0);
   cut = LargestConsistent(recording, clocks, std::move(cut));
@@ -82,7 +82,7 @@ Recording Restricted(const Recording& recording, const Cut& cut) {
       out.subs.push_back(recording.subs[first + i]);
     }
   }
-  // Transfers of a sub-computation stay side by side, so their places move with what is left out before them.
+  // Transfers of a sub-computation stay adjacent, so their indexes shift by what is left out before them.
   out.transfers.clear();
   for (const recorder::TransferFacts& transfer : recording.transfers) {
     if (place[transfer.sub] == recorder::kNone) continue;

@@ -33,7 +33,7 @@ void EachThread(const recorder::Recording& r, const PageIndex& pages, const Span
   }
 }
 
-// The first of [first, last) for which `after` holds; it does for all behind it.
+// The first of [first, last) for which `after` holds; it holds for all later ones.
 template <typename After>
 uint32_t FirstOf(uint32_t first, uint32_t last, const After& after) {
   while (first < last) {
@@ -68,7 +68,7 @@ void DataFlow::LastWriters(const Span& span, SubId reader, std::vector<SubId>& o
   out.clear();
   EachThread(r_, pages_, span, [&](uint32_t first, uint32_t last) {
     const uint32_t thread = r_.subs[pages_.writer(first)].thread;
-    // Itself is no source of its own.
+    // A sub-computation is not its own source.
     const SubId limit = thread == r_.subs[reader].thread
                             ? reader
                             : r_.threads[thread].Place(clocks_.At(reader, thread));

@@ -67,7 +67,7 @@ Lineage LineageFinder::OfPage(uint64_t page, SubId at, Steps steps) const {
     }
     for (const SubId writer : writers) add(writer, false);
   }
-  // What a mapped file gave the page, whoever looked at it.
+  // Bytes that a mapped file gave to the page, whichever sub-computation read them.
   for (uint32_t t = 0; t < r.transfers.size(); ++t) {
     const recorder::TransferFacts& one = r.transfers[t];
     if (!one.mapped() || one.output() || one.address == 0 || one.begin >= one.end) continue;

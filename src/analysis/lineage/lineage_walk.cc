@@ -29,7 +29,7 @@ std::vector<LineageEnd> EndsFound::Take() {
 
 namespace {
 
-// What is known of each sub-computation in a walk.
+// What a walk knows about each sub-computation.
 struct State {
   bool reached = false;
   bool stepped = false;  // along data edges
@@ -86,7 +86,7 @@ class BackWalk {
     const Slice inputs = bytes_.InputsOf(sub);
     for (uint32_t i = inputs.begin; i < inputs.end; ++i) {
       const uint32_t order = bytes_.inputs()[i].order;
-      // A limit of 0 lets nothing through, one of 1 what mapped pages give.
+      // A limit of 0 admits nothing, a limit of 1 the inputs from mapped pages.
       if (order < limit && (before == 0 || order >= before)) inputs_.push_back(i);
     }
   }
@@ -234,7 +234,8 @@ class ForthWalk {
     }
   }
 
-  // What is read back goes on there. A file's bytes stay for others to see; a pipe's were only for the program.
+  // If the output is read back, the walk continues there. A file's bytes stay visible to others; a pipe's
+  // were only for the program.
   void TakeOutput(uint32_t place) {
     const ByteFlow& output = bytes_.outputs()[place];
     const recorder::TransferKind kind = r_.transfers[output.transfer].kind;
@@ -291,7 +292,7 @@ class ForthWalk {
         uint32_t i = first_from(thread.Place(flow_.clocks().At(writer, thread.id)));
         for (i = untaken.From(i); i < end; i = untaken.From(i + 1)) {
           const SubId reader = pages.access(i).sub;
-          if (flow_.clocks().Before(writer, reader)) break;  // and so are all behind it
+          if (flow_.clocks().Before(writer, reader)) break;  // and so are all later ones
           if (own.start_ns >= r_.subs[reader].end_ns) continue;
           untaken.Take(i);
           Reach(reader, 0);

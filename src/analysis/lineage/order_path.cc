@@ -13,7 +13,7 @@ Relation RelationOf(const recorder::Clocks& clocks, SubId a, SubId b) {
   return clocks.Before(b, a) ? Relation::kAfter : Relation::kConcurrent;
 }
 
-// Breadth first from `from`; clocks tell beforehand which steps lead to `to` at all.
+// Breadth first from `from`; clocks show beforehand which steps lead to `to` at all.
 std::vector<SubId> PathBetween(const recorder::Recording& recording, const recorder::Clocks& clocks,
                                const std::vector<SyncEdge>& edges, SubId from, SubId to) {
   std::unordered_map<SubId, SubId> reached_from{{from, from}};

@@ -10,7 +10,7 @@ using recorder::SubId;
 
 namespace {
 
-// Touches of pages, alike neighbours counted once: eight bytes each.
+// Accesses to pages, with equal neighbours counted once: eight bytes each.
 constexpr uint64_t kMostAccesses = uint64_t{1} << 30;
 
 }  // namespace

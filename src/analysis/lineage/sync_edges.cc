@@ -16,7 +16,7 @@ using recorder::Recording;
 using recorder::Role;
 using recorder::SubId;
 
-// A release that nothing later of the object stands for.
+// A release that no later one of the object covers.
 struct Release {
   SubId sub = 0;
   uint32_t thread = 0;

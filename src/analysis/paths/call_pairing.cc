@@ -56,7 +56,7 @@ constexpr size_t kMostHalfMessages = 500'000;
 // A request is passed on by a few nodes at most. Where calls of one id lead to many, ids mean little.
 constexpr int kMostLooks = 32;
 
-// Inputs are told apart by 16 bits of their number: items are many, command lines short.
+// Inputs are identified by 16 bits of their number: there are many items, and few inputs on a command line.
 uint16_t InputOf(const Sighting& s) { return static_cast<uint16_t>(s.place.input); }
 
 Nanos Distance(Nanos a, Nanos b) { return a < b ? SaturatingSub(b, a) : SaturatingSub(a, b); }
@@ -72,7 +72,8 @@ EndTime TimeAt(int own, const Nanos (&times)[pairing::kClocks], uint8_t sighted)
   return {times[own == kCallerClock ? kCalleeClock : kCallerClock], false};
 }
 
-// By this clock: then no later request is of this call. Where times are coarse, lines of one time stand in any order.
+// True if, by this clock, no later request belongs to this call. Where times are coarse, lines of equal time
+// are in any order.
 bool AnsweredBefore(const Item& item, int clock, Nanos time) {
   return (item.reply & Bit(clock)) != 0 && item.answered[clock] < time;
 }
@@ -81,8 +82,8 @@ bool AskedAfter(const Item& item, int clock, Nanos time) {
   return (item.request & Bit(clock)) != 0 && item.asked[clock] > time;
 }
 
-// A return that was there first, and by a clock that showed the request too: it is held for want of a better one, and
-// most likely is another call's. It says nothing of which requests are of this call.
+// A return that came first, by a clock that showed the request too: it is kept for lack of a better one, and
+// most likely belongs to another call. It says nothing about which requests belong to this call.
 bool HeldForWantOfBetter(const Item& item) {
   if (!item.early) return false;
   for (int clock = 0; clock < pairing::kClocks; ++clock) {
@@ -92,8 +93,8 @@ bool HeldForWantOfBetter(const Item& item) {
   return false;
 }
 
-// May `item` be a step on the way from `call` to the third node that answered it? It left behind the request and before
-// the answer, as far as one clock shows both.
+// Whether `item` may be a step on the way from `call` to the third node that answered it: it left after the
+// request and before the answer, as far as one clock shows both.
 bool OnTheWay(const Item& item, const Item& call) {
   if (item.reply != 0) return false;
   const auto by = [&](int clock) { return (item.request & Bit(clock)) != 0; };
@@ -121,7 +122,7 @@ Call MakeCall(const Item& item) {
     const EndTime replied = TimeAt(kCalleeClock, item.answered, item.reply);
     call.replied_ns = replied.ns;
     call.own_replied = replied.own && item.third == kNobody;
-    // A return that went past the caller ends the call there when it leaves, as it does what the caller was asked.
+    // A return that bypassed the caller ends the call when it leaves, and also the call into the caller.
     const EndTime returned = item.past_caller ? EndTime{replied.ns, false}
                                               : TimeAt(kCallerClock, item.answered, item.reply);
     call.returned_ns = returned.ns, call.own_returned = returned.own;
@@ -190,7 +191,7 @@ struct CallPairing::Impl {
   pairing::OpenCalls open;
   ItemNumber oldest = 0, youngest = 0;  // of all calls
   std::deque<Due> settling;             // returned, not emitted
-  std::deque<Due> closed;               // emitted, kept to know doubles
+  std::deque<Due> closed;               // emitted, kept to recognise duplicates
   std::deque<Due> waiting;              // returns without a call
   size_t third_answers = 0;
   std::vector<ItemNumber> way;  // of PassOn
@@ -198,14 +199,14 @@ struct CallPairing::Impl {
   uint32_t first_input = 0;
   uint8_t clocks_seen = 0;
   bool keep_closed =
-      false;  // several inputs, or plain lines beside others: more of a call may come behind its end
+      false;  // several inputs, or plain lines among others: more sightings of a call may come after its end
   // Messages of known id that one end has shown, for the count; the older half is forgotten at times.
   std::unordered_map<uint64_t, uint8_t> half_messages, older_half_messages;
 };
 
 ItemNumber CallPairing::Impl::FindJoinUnknown(const Entry& entry, int clock, const Sighting& s) {
   if (clock == kCommonClock) return 0;
-  // Messages are joined in order, so those that lack this clock's sighting stand at the end.
+  // Messages are joined in order, so those without a sighting by this clock are at the end.
   ItemNumber found = 0;
   int steps = 0;
   for (ItemNumber n = entry.last_call; n != 0 && steps < kLongestScan; ++steps) {
@@ -482,9 +483,9 @@ void CallPairing::Impl::PassOn(ItemNumber call) {
   }
 }
 
-// `call` is settled: nobody but the third node answered. What was passed on has its answer.
+// `call` is settled: only the third node answered. Calls that passed the request on have their answer.
 void CallPairing::Impl::AnswerPassedOn(ItemNumber call) {
-  PassOn(call);  // again: by other clocks, calls may have come behind the return
+  PassOn(call);  // again: by other clocks, calls may have come after the return
   const Item& answered = open.At(call);
   for (const ItemNumber n : way) {
     Item& item = open.At(n);
@@ -502,7 +503,7 @@ void CallPairing::Impl::AnswerPassedOn(ItemNumber call) {
   }
 }
 
-// The return that a call was thought to have is none of its own after all.
+// The return that was assigned to a call belongs to another one after all.
 void CallPairing::Impl::Unanswer(Item& call) {
   if (call.third != kNobody) --third_answers;
   call.third = kNobody;
@@ -662,7 +663,8 @@ void CallPairing::Impl::Expire() {
   while (oldest != 0 && open.At(oldest).created < given_up) Finalize(oldest);
 }
 
-// Both ends' sightings of one message count once. Unknown ids cannot be told apart, so each counts.
+// Both ends' sightings of one message count once. Messages with unknown ids cannot be distinguished, so each
+// counts.
 void CallPairing::Impl::AddMessage(const Sighting& s) {
   if (s.by != SightedBy::kCommon && s.id != 0) {
     const uint64_t key =

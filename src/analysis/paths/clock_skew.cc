@@ -19,7 +19,7 @@ constexpr double kLeastDeviations = 8;  // a pile lower than that may be chance
 constexpr size_t kLeastMessages = 5;
 constexpr double kShortest =
     0.01;  // the shortest delay is this quantile: one wrong time must not decide
-// What is left after removal, at least: times of the other end lack the time on the wire, which varies.
+// Min error after removal: times of the other end do not include the time on the wire, which varies.
 constexpr Nanos kLeastWindow = kMilli;
 constexpr Nanos kMostWindow = 50 * kMilli;
 
@@ -34,10 +34,10 @@ constexpr Nanos kNever = INT64_MIN;
 
 struct Cause {
   Nanos time = 0;
-  Nanos not_by = 0;  // an event at this time is no effect of it: what the message answers
+  Nanos not_by = 0;  // an event at this time cannot be its effect: it is what the message answers
 };
 
-// Where the times of `effects` pile up behind those of `causes`: the near edge of the pile.
+// Where the times of `effects` cluster after those of `causes`: the near edge of the cluster.
 std::optional<Nanos> NearEdgeOfPile(std::vector<Cause> causes, const std::vector<Nanos>& effects) {
   if (causes.size() < kLeastMessages || effects.size() < kLeastMessages) return std::nullopt;
   std::sort(causes.begin(), causes.end(),
@@ -58,7 +58,7 @@ std::optional<Nanos> NearEdgeOfPile(std::vector<Cause> causes, const std::vector
   if (lags.empty()) return std::nullopt;
   std::vector<double> sum(kBins + 1, 0);
   for (size_t i = 0; i < kBins; ++i) sum[i + 1] = sum[i] + histogram[i];
-  // The pile: the window that stands out most from what is around it, at several widths.
+  // The cluster: the window that exceeds its surroundings most, at several widths.
   double best = 0, best_around = 0;
   size_t best_from = 0, best_width = 0;
   for (size_t width = 1; width <= 64; width *= 2) {
@@ -71,7 +71,7 @@ std::optional<Nanos> NearEdgeOfPile(std::vector<Cause> causes, const std::vector
       const double expected = around * static_cast<double>(width);
       const double deviations = (inside - expected) / std::sqrt(expected + 1);
       if (deviations < kLeastDeviations) continue;
-      // What stands out by the root of the width is most where the window is as wide as the pile.
+      // The excess divided by the root of the width is largest where the window is as wide as the cluster.
       const double sharp = (inside - expected) / std::sqrt(static_cast<double>(width));
       if (sharp > best) {
         best = sharp;
@@ -82,7 +82,7 @@ std::optional<Nanos> NearEdgeOfPile(std::vector<Cause> causes, const std::vector
     }
   }
   if (best_width == 0) return std::nullopt;
-  // Its near edge, in the lags themselves: behind it lies a twentieth of what stands out.
+  // Its near edge, in the lags themselves: a twentieth of the excess is before it.
   const Nanos from =
       static_cast<Nanos>(best_from) * kBin - kFarthest - static_cast<Nanos>(best_width) * kBin;
   const Nanos to = static_cast<Nanos>(best_from + best_width) * kBin - kFarthest;
@@ -100,7 +100,7 @@ std::optional<Nanos> NearEdgeOfPile(std::vector<Cause> causes, const std::vector
   return std::nullopt;
 }
 
-// The callee's clock minus the caller's, and between what bounds it lies.
+// The callee's clock minus the caller's, and its bounds.
 struct Difference {
   NodeId caller = 0, callee = 0;
   Nanos offset = 0, uncertainty = 0;

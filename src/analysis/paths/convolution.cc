@@ -9,10 +9,9 @@ namespace wf::paths {
 namespace {
 
 constexpr int64_t kFewestLags = 1024;  // mean and deviation need points that are not spikes
-constexpr int64_t kMaxConvolutionLags = int64_t{1}
-                                        << 20;  // unless asked for; a correlation of 8 MB
+constexpr int64_t kMaxConvolutionLags = int64_t{1} << 20;  // unless given; a correlation of 8 MB
 constexpr int64_t kMostLagsAsked = int64_t{1} << 26;
-// Delays of more than this part of the trace are seen too seldom in it to stand out.
+// Delays longer than this part of the trace occur too rarely in it to be found.
 constexpr int64_t kPartOfTrace = 8;
 constexpr int64_t kMostQuanta = int64_t{1} << 40;
 

@@ -22,7 +22,8 @@ constexpr size_t kLeastPoints = size_t{1} << 10;
 // Transforms of signals that come again (a node's messages meet those of every path through it).
 constexpr size_t kCacheBytes = size_t{128} << 20;
 
-// To the nearest multiple of 1 / kSettle. Adding and taking away 1.5 · 2⁵² rounds to whole numbers, without a call.
+// Rounds to the nearest multiple of 1 / kSettle. Adding and subtracting 1.5 · 2⁵² rounds to integers without
+// a call.
 double Settled(double value) {
   constexpr double kWhole = 6'755'399'441'055'744.0;
   return ((value * kSettle + kWhole) - kWhole) / kSettle;

@@ -26,12 +26,12 @@
 namespace wf::paths {
 namespace {
 
-constexpr int64_t kNegativeLags = 64;  // looked at to tell effects from what merely went before
-constexpr int64_t kFinest = 8;         // parts of a quantum that times are told apart by
+constexpr int64_t kNegativeLags = 64;  // checked, to distinguish effects from earlier messages
+constexpr int64_t kFinest = 8;         // resolution of times, in parts of a quantum
 constexpr int64_t kInPart = 32;        // messages that a part needs
 constexpr double kFoot = 0.1;          // as of spikes
-constexpr int64_t kSideWindows = 10;   // each side, to know what chance does
-constexpr double kChance = 0.75;       // with more of them by chance, messages tell nothing
+constexpr int64_t kSideWindows = 10;   // on each side, to estimate chance
+constexpr double kChance = 0.75;       // if chance explains more of them, messages say nothing
 constexpr double kCycle = 0.5, kOwn = 0.5, kSupported = 0.5;
 
 struct Follower {
@@ -299,7 +299,8 @@ class Explorer {
       moment += (bins[i] - level) * (static_cast<double>(i) + 0.5);
     }
     if (first > last) return whole;
-    // Where chance does little, one part more each side: what lies below the foot is the tail of what lies above.
+    // Where chance is low, one part more on each side: what is below the foot is the tail of what is above
+    // it.
     const double tail = level < 4 ? 1 : 0;
     const auto at = [&](double i) {
       return low + static_cast<Nanos>(i * static_cast<double>(part));

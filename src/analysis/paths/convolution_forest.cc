@@ -68,7 +68,7 @@ uint64_t RemoveGhosts(VisitForest& forest, size_t messages) {
   for (uint32_t v = 0; v < forest.visits.size(); ++v)
     for (const uint32_t m : forest.visits[v].messages) made[m].push_back(v);
   uint64_t removed = 0;
-  // Parents come before their children: what is below a ghost accuses nobody.
+  // Parents come before their children, so visits below a ghost do not make ghosts of others.
   for (uint32_t v = 0; v < forest.visits.size(); ++v) {
     const Visit& visit = forest.visits[v];
     if (visit.parent != kNoVisit && gone[visit.parent]) gone[v] = true;
@@ -95,7 +95,7 @@ void MergeSiblings(VisitForest& forest) {
 }
 
 uint64_t RemoveShortPaths(VisitForest& forest, uint64_t seldom) {
-  // The most messages that go on after coming over an edge.
+  // The max number of messages that go on after arriving over an edge.
   std::map<std::pair<NodeId, NodeId>, uint64_t> go_on;
   for (const Visit& visit : forest.visits) {
     if (visit.parent == kNoVisit || visit.children.empty()) continue;

@@ -92,7 +92,7 @@ class Collector {
       if (last.returned) return Repeat::kNo;
       return other_input ? Repeat::kDuplicate : Repeat::kRetransmission;
     }
-    // A return or a one-way message in the same input again is another one: nothing tells that it is not.
+    // A repeated return or one-way message in the same input counts as a new one: nothing shows otherwise.
     return other_input && s.time_ns - last.time_ns <= kSameMessage ? Repeat::kDuplicate
                                                                    : Repeat::kNo;
   }

@@ -54,7 +54,7 @@ Signal Counted(const std::vector<Nanos>& times, Nanos origin, Nanos quantum, uin
   return out;
 }
 
-// How much the clearest spike stands out at this quantum; 0 without one.
+// How much the clearest spike stands out at this quantum; 0 if there is none.
 double Clearness(const Probe& probe, Nanos origin, Nanos quantum, Correlator& correlator) {
   const std::span<const double> c = correlator.Correlate(
       Counted(probe.causes, origin, quantum, 1), Counted(probe.effects, origin, quantum, 2));

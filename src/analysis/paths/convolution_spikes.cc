@@ -15,7 +15,7 @@ constexpr int64_t kWidest = 64;  // quanta each side: a spread beyond is for a c
 // Where the background is noisy, a foot below its own fluctuation would let a spike run into its neighbours.
 constexpr double kNoisyFoot = 2.5;
 
-// One in so many correlations may show a spike that is none.
+// The share of correlations that may show a false spike.
 constexpr double kByChance = 1e-4;
 
 // Whether one of `lags` points with this mean reaches `value` by chance: Chernoff's bound for Poisson counts.
@@ -70,7 +70,7 @@ class Finder {
   }
 
  private:
-  // With a variance that was asked for, a spike within it of a larger one is part of that.
+  // With a given variance, a spike within that distance of a larger one is part of it.
   void KeepLargest(std::vector<Spike>& spikes) const {
     const auto height = [&](const Spike& spike) {
       return c_[static_cast<size_t>(spike.lag - first_)];
@@ -97,7 +97,7 @@ class Finder {
     auto peak = static_cast<size_t>(largest - c_.begin());
     if (Lag(peak) < 0) {
       ++out.negative;
-      // Its flank may reach beyond 0; only a maximum of its own there is a delay.
+      // Its flank may reach beyond 0; only a separate maximum there is a delay.
       std::optional<size_t> own;
       for (size_t i = begin; i < end; ++i) {
         const bool maximum =
@@ -107,7 +107,8 @@ class Finder {
       if (!own) return;
       peak = *own;
     }
-    // Load that rises and falls, by the hour or the day, lifts whole regions of lags: a spike stands above its own.
+    // Load that rises and falls, by the hour or the day, lifts whole regions of lags: a spike is measured
+    // against its own region.
     const auto lags = static_cast<double>(c_.size());
     const auto chance = [&](double usual) { return ByChance(c_[peak], usual, lags); };
     if (chance(mean) || chance(Around(peak, kNeighbourhood).usual)) {
@@ -150,7 +151,7 @@ class Finder {
       const int64_t i = lag - first_;
       if (lag < 0 || i < 0 || i >= static_cast<int64_t>(c_.size())) return false;
       if (std::abs(lag - spike.lag) > most) return false;
-      // What is higher is another spike's.
+      // A higher value belongs to another spike.
       const double value = c_[static_cast<size_t>(i)];
       return options_.variance >= 0 || (value > foot && value <= c_[peak]);
     };

@@ -20,7 +20,7 @@ std::vector<DelayHistogram::Bin> DelayHistogram::Bins() const {
   for (size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] == 0) continue;
     const int bin = first_ + static_cast<int>(i);
-    // What is shorter than the first bin falls into it.
+    // Delays shorter than the first bin are counted in it.
     const Nanos from = bin == 0 ? 0 : bins.From(bin);
     out.push_back({from, bins.From(bin) + bins.Width(bin), counts_[i]});
   }

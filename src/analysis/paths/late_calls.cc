@@ -5,7 +5,7 @@
 namespace wf::paths {
 namespace {
 
-// Fewer calls than this are no habit, however they lie.
+// Fewer calls than this are not a pattern, whatever their delays.
 constexpr uint64_t kFew = 5;
 // Lost messages leave a few calls of a pair without their parent. Calls after the reply are a habit.
 constexpr double kHabit = 0.2;

@@ -7,7 +7,7 @@ namespace wf::paths {
 namespace {
 
 const double kLogRatio = std::log(1.01);
-constexpr size_t kLatencyBins = 4400;  // 1.01^4389 = 2^63; the first is for what is not above zero
+constexpr size_t kLatencyBins = 4400;  // 1.01^4389 = 2^63; the first is for values not above zero
 
 size_t BinOf(Nanos latency) {
   if (latency <= 0) return 0;
@@ -42,7 +42,7 @@ void LatencySample::GiveUpExactness() {
 
 Nanos LatencySample::Quantile(double q) const {
   if (count_ == 0) return 0;
-  // q is a written decimal (0.99): its product with n must not be pushed over a whole number by its rounding.
+  // q is a decimal (0.99): rounding must not push its product with n over an integer.
   const double exact_rank = q * static_cast<double>(count_);
   const double rank = std::ceil(exact_rank - 1e-9 * std::max(1.0, exact_rank));
   const uint64_t nth = static_cast<uint64_t>(std::clamp(rank, 1.0, static_cast<double>(count_)));

@@ -1,6 +1,6 @@
-// The order of work: nodes are taken callers first, so that it is known which calls into a node belong to one request.
-// At each node a sample is learnt from, if the trace is long; with what was learnt all is decided and weighed, window by
-// window. Nodes that do not wait for each other are worked on in parallel.
+// The order of work: nodes are processed callers first, so that it is known which calls into a node belong to
+// one request. At each node the model is learnt from a sample, if the trace is long; with the model, all
+// calls are decided and weighed, window by window. Independent nodes are processed in parallel.
 #include "analysis/paths/linking.h"
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 namespace wf::paths {
 namespace {
 
-// A sample to learn from has so many children, fewer if each has many candidates. A trace not much longer is learnt from
-// as a whole.
+// The number of children in a sample; fewer if each has many candidates. A trace that is not much longer is
+// learnt from as a whole.
 constexpr double kMostLearnFrom = 6000, kLeastLearnFrom = 3000;
 constexpr double kLearnFromPairs = 30'000;
 constexpr double kMostStretches = 4;
 // At both ends of a stretch parents are seen in part: about as many as are open at a time, which must be few of all.
 constexpr double kLeastPerOpen = 20;
-// A longer trace is decided window by window, so that what is weighed at a time does not grow with it.
+// A longer trace is decided window by window, so that the data in use does not grow with it.
 constexpr size_t kWindow = 8000, kMostEdge = 2000;  // children
 constexpr int kShakes = 3;  // where the votes erred, the best moves alone do not get far
 constexpr uint64_t kSeed = 1;
@@ -49,7 +49,7 @@ std::vector<LinkingNode> NodesOf(std::span<const Call> calls) {
     at(calls[i].caller).outgoing.push_back(i);
     at(calls[i].callee).incoming.push_back(i);
   }
-  // Who calls whom, once each.
+  // Callers of each node, without duplicates.
   std::vector<std::vector<uint32_t>> callers(nodes.size());
   for (uint32_t n = 0; n < nodes.size(); ++n) {
     for (uint32_t call : nodes[n].incoming) callers[n].push_back(index[calls[call].caller]);
@@ -84,7 +84,7 @@ std::vector<LinkingNode> NodesOf(std::span<const Call> calls) {
   return nodes;
 }
 
-// Writes down who caused these children, and how sure that is.
+// Records the parents of these children, with their probabilities.
 void Report(const NodeProblem& problem, Learnt& learnt, ChildRange of, const LinkOptions& options,
             std::vector<Assignment>& assignments) {
   std::optional<Explanations> explanations;
@@ -112,8 +112,8 @@ void Report(const NodeProblem& problem, Learnt& learnt, ChildRange of, const Lin
   }
 }
 
-// What is decided at the edge of a window is decided again, with more in view, in the next one: edges are as wide as the
-// longest call is long, within bounds.
+// Decisions at the edge of a window are made again, with more context, in the next one: edges are as wide as
+// the longest call, within bounds.
 ChildRange WithEdges(const NodeProblem& problem, ChildRange window) {
   const Nanos reach = 2 * problem.longest + problem.latest + problem.slack;
   const Nanos begin = problem.children[window.from].sent - reach;
@@ -134,7 +134,7 @@ ChildRange WithEdges(const NodeProblem& problem, ChildRange window) {
 void LinkNode(NodeProblem& problem, const LinkOptions& options,
               std::vector<Assignment>& assignments) {
   const size_t all = problem.children.size();
-  // A child with many candidates is much work and tells little; a sample need not have more of them.
+  // A child with many candidates is much work and says little, so a sample has fewer of them.
   const double mean = MeanCandidates(problem);
   const bool crowded = IsCrowded(problem);
   const auto enough = static_cast<size_t>(
@@ -171,8 +171,8 @@ void LinkNode(NodeProblem& problem, const LinkOptions& options,
   }
 }
 
-// Where calls back and forth have the same times, or skewed ones, each can be the other's parent; the least sure link of
-// such a ring is given up.
+// Where calls in both directions have equal or skewed times, each can be the other's parent; the least
+// certain link of such a ring is removed.
 void BreakRings(std::vector<Assignment>& assignments) {
   std::vector<uint32_t> seen_from(assignments.size(),
                                   kNoParent);  // the start of the walk that came by first

@@ -121,7 +121,7 @@ double Beliefs::Pass(double keep) {
   return change;
 }
 
-// What is left for explanations that do without a claim: too little to be had by subtraction.
+// The belief that remains for explanations without a claim: too small to be computed by subtraction.
 double Beliefs::BeliefWithout(uint32_t parent, uint32_t claim, size_t at, size_t kid_at) const {
   double sum = 0;
   for (const Explanations::One& one : explanations_->Of(parent)) {
@@ -133,7 +133,7 @@ double Beliefs::BeliefWithout(uint32_t parent, uint32_t claim, size_t at, size_t
   return sum;
 }
 
-// Finds what the child costs, so that on the whole it is taken once.
+// Finds the child's price, so that its shares add up to one parent.
 void Beliefs::Settle(uint32_t child) {
   const auto& wanted = wanted_by_[child];
   double& cost = cost_[child];

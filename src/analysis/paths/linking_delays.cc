@@ -16,7 +16,8 @@ constexpr double kBinsPerRoot = 1.2;
 constexpr double kLeastUnseen = 1e-4, kMostUnseen = 0.2;
 constexpr int kCurveRounds = 4;
 
-// The density of what was never seen: even over the logarithm of a delay between 1 µs and 2 h, either sign.
+// The density of delays that were never seen: uniform over the logarithm of a delay between 1 µs and 2 h, for
+// either sign.
 constexpr double kUnseenNorm = 45.4;
 constexpr double kUnseenFinestNs = 1000;
 
@@ -137,7 +138,7 @@ void DelayDensity::ChooseShape(std::span<const WeightedDelay> samples, double to
   unseen_ = chosen_unseen;
 }
 
-// Where one of two parts has half of it: what was seen, and what was not.
+// The ranges where one of the two parts, seen or unseen, has at least half of it.
 DelayDensity::Range DelayDensity::Where(double least) const {
   least /= 2;
   Range range;

@@ -53,7 +53,7 @@ void Evidence::LearnConnections(const NodeProblem& problem) {
 }
 
 double Evidence::Most() const {
-  // What was seen together is at most all that was seen from the one, and the other is at least one of all.
+  // A joint count is at most the count of the one, and the other is at least one of all.
   return std::max({0.0, same_thread_, other_thread_}) + (all_ >= kLeastSure ? std::log(all_) : 0);
 }
 

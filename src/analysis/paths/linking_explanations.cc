@@ -6,13 +6,14 @@
 namespace wf::paths {
 namespace {
 
-constexpr size_t kMostGrown = 160;  // sets of a size that go on
+constexpr size_t kMostGrown = 160;  // sets of one size that are extended
 constexpr size_t kMostKept = 160;   // explanations of a parent
 constexpr double kFarLess = 11;     // log
 constexpr double kMostOfOne = 14;   // log: what one child's time may add
 constexpr double kMayCome = 4;      // log: what children still to come may add
 
-// With more children than this in question, it is first asked when the next one may have been sent at all.
+// With more possible children than this, the times at which the next one may have been sent are computed
+// first.
 constexpr std::ptrdiff_t kFewChildren = 8;
 
 // What a call to one callee would add to a set, as far as that does not depend on the call itself.
@@ -33,8 +34,8 @@ struct NextOfKind {
 
 // A set of children that is being built up. Sets are many and small, so that they hold their children themselves.
 struct Grown {
-  double gain = 0;  // without what is added when there are no more
-  double hope = 0;  // with the most that can be added
+  double gain = 0;  // without what is added at the end of the set
+  double hope = 0;  // with the max that can be added
   std::array<uint32_t, Explanations::kMostKids + 1> kids{};
   size_t size = 0;
 
@@ -59,7 +60,7 @@ Explanations::Explanations(const NodeProblem& problem, const LinkModel& model, s
   std::vector<Grown> now, next, whole;
   std::vector<NextOfKind> next_of_kind(problem.child_kinds);
   uint64_t set = 0;
-  // Of what the reply adds, the most that was met: what a set may still hope for.
+  // The max that a reply has added so far: what a set may still gain.
   std::vector<double> most_of_reply(problem.parent_kinds, -1e300);
   for (uint32_t parent = 0; parent < problem.parents.size(); ++parent) {
     const std::vector<uint32_t>& children = in_question[parent];

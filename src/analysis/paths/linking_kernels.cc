@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kKernelRounds = 20;
 constexpr size_t kMostBefore = 512;  // returns before an event, and arrivals: the latest
-// Chance is told from the same events at other times: shifted by these parts of what a parent takes on the mean.
+// Chance is estimated from the same events at other times: shifted by these parts of a parent's mean
+// duration.
 constexpr double kShifts[] = {0.37, -0.41};
 constexpr double kPartsOfOpen[] = {0.1, 0.3, 0.5, 0.7, 0.9};
 

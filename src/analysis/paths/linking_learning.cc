@@ -13,12 +13,12 @@ namespace {
 constexpr int kTrialTurns = 4;
 constexpr int kFurtherTurns = 6;
 constexpr int kApartTurns = 6;
-// Where much overlaps, learning is slow: it goes on as long as everything gets likelier by this (log).
+// Where much overlaps, learning is slow: it continues while the total likelihood rises by this (log).
 constexpr int kMostBlocks = 5;
 constexpr double kLeastGainPerBlock = 10;
 
-// Parents that stand apart are worth kinds of their own if that makes everything likelier by more than this per kind:
-// about what the extra freedom explains by chance.
+// Splitting a kind by standing is worthwhile if the likelihood rises by more than this per kind: about what
+// the extra freedom explains by chance.
 constexpr double kLeastGainPerKind = 20;
 constexpr size_t kLeastApart = 10;
 
@@ -43,7 +43,7 @@ Learnt Turns(const NodeProblem& problem, int turns, LinkState state) {
 // With more calls than this per parent there are too many ways to weigh them all.
 constexpr double kMostKidsPerParent = 6;
 
-// What is learnt first is rough, and a part of the problem is enough for that.
+// The first model is rough, and a part of the problem is enough for it.
 constexpr size_t kRoughChildren = 1600;
 constexpr size_t kRoughStretches = 2;
 constexpr int kTrialRounds = 12, kRoughRounds = 30, kFineRounds = 6;
@@ -78,7 +78,7 @@ struct Believed {
   double total = 0;
   double rising = 0;  // by how much the last rounds raised it
 
-  // By how much the model explains more than it takes to tell.
+  // By how much the model's gain exceeds its description length.
   double Worth() const { return total - model->Cost(); }
   // What that is on the way to. A wrong model that allows for much is soon as likely as it gets, and then likelier than one
   // that is still on its way to the truth.
@@ -103,7 +103,7 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
     const Beliefs beliefs(problem, *model, explanations, sureness);
     believed.total = beliefs.Total();
     totals.push_back(believed.total);
-    // Draws differ by chance; what is no greater than that is no progress.
+    // Draws differ by chance; a change no larger than that is not progress.
     const double progress = 0.3 + 0.002 * static_cast<double>(problem.parents.size());
     since = believed.total > best + progress ? 0 : since + 1;
     best = std::max(best, believed.total);
@@ -118,9 +118,9 @@ Believed Believe(const NodeProblem& problem, std::unique_ptr<LinkModel> model,
   return believed;
 }
 
-// From what is simplest on: first it is learnt what one call each can explain, then two. Where very many parents are in
-// question for a call, all that a parent may have done is too much to begin with, but its first call and its reply may be
-// told by one call alone. What is left over meanwhile has no parent.
+// Starts with the simplest explanations: first those of one call each, then of two. Where a call has very
+// many possible parents, everything a parent may have done is too much to begin with, but a single call may
+// show its first call and its reply. Calls left over meanwhile have no parent.
 std::unique_ptr<LinkModel> Grow(const NodeProblem& problem, const Kernels& kernels,
                                 LinkModel::Repeats repeats) {
   LinkState first(problem);
@@ -184,8 +184,8 @@ Learnt LearnByBeliefs(const NodeProblem& problem, const Votes& votes) {
   const bool whole = problem.children.size() <= 2 * kRoughChildren;
   const NodeProblem rough = whole ? problem : SampleOf(problem, kRoughChildren, kRoughStretches);
   auto repeats = LinkModel::Repeats::kInOrder;
-  // Parents called by different callers are taken to behave alike until that is known better: what is rare is learnt from
-  // all of them together, from each kind's few it may be lost.
+  // Parents with different callers are assumed to behave alike until more is known: rare behaviour is learnt
+  // from all of them together, and might be lost among the few of each kind.
   const bool alike = problem.parent_kinds > 1;
   Believed best = BelieveRough(alike ? OfOneKind(rough) : rough, votes, repeats);
   bool together = alike;

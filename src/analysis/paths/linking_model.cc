@@ -16,7 +16,7 @@ constexpr size_t kSlotLookBack = 64;  // calls further back no longer make one t
 
 // Before anything is known, one call in a hundred outlives its parent's reply.
 constexpr double kOutlivesPrior = 0.01;
-// Before anything is known, so many calls of a kind in the whole trace have no parent.
+// Prior: the expected number of calls of a kind, in the whole trace, without a parent.
 constexpr double kOrphanPrior = 0.05;
 constexpr double kMostOrphans = 0.005;  // of a kind, if each could have a parent
 constexpr double kLeastSpanNs = 1e6;
@@ -215,7 +215,8 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, 
     for (size_t i = 0; i < sends.size(); ++i) {
       TriggerRows rows = sends[i];
       if (positions == Positions::kApart && rows.size() < kFewRows && i % kSlots > 0) {
-        // What was hardly ever seen is expected to be as with other callees: as what never happens it would never be tried.
+        // What was hardly ever seen is assumed to be as with other callees: if it were treated as impossible
+        // it would never be tried.
         for (size_t j = i % kSlots; j < sends.size(); j += kSlots)
           if (sends[j].size() >= kFewRows) rows.Append(sends[j]);
       }
@@ -226,7 +227,7 @@ void LinkModel::LearnDelays(const NodeProblem& problem, const LinkDraws& draws, 
     behaviours_[k].reply = TriggerMixture(reply, positions, broad);
     for (uint32_t kind = 0; kind < problem.child_kinds; ++kind) {
       behaviours_[k].side_by_side.push_back(0);
-      // Only of more than one call can it be told.
+      // This needs more than one call.
       if (ways[kind] == 0 || repeats == Repeats::kInOrder) continue;
       double by_slot = 0;
       for (uint32_t at = kind * kSlots; at < (kind + 1) * kSlots; ++at) {

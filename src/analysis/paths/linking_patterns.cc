@@ -12,7 +12,7 @@ constexpr uint32_t kMostCounted = 16;  // calls to one callee; more are like tha
 // This share of parents is expected to do what no parent was seen to do: calls are lost, and samples are small.
 constexpr double kUnseenShare = 0.02;
 constexpr double kNumberPrior = 0.5;
-// With less, a number of calls that nobody is believed to make in the first rounds is never tried later.
+// With less, a number of calls that is considered impossible in the first rounds is never tried later.
 constexpr double kNumberShare = 0.01;
 constexpr size_t kMostParts = 256;   // of a multiset
 constexpr size_t kMostOrdered = 16;  // calls; of more no order is learnt
@@ -35,7 +35,7 @@ uint64_t WithFirst(const NodeProblem& problem, std::span<const uint32_t> kids, u
   return MixBits(signature ^ SignatureOfKind(problem.children[kids[0]].kind));
 }
 
-// Of calls made one after another: which was made when. 0: they are no such calls.
+// The order of calls made one after another. 0: they are not serial.
 uint64_t SequenceOf(const NodeProblem& problem, std::span<const uint32_t> kids) {
   if (kids.size() > kMostOrdered) return 0;
   uint64_t sequence = 0;
@@ -191,7 +191,7 @@ double Patterns::OrderScore(const NodeProblem& problem, std::span<const uint32_t
   const double score = chance(begun, signature, like_first / static_cast<double>(kids.size()));
   const uint64_t sequence = SequenceOf(problem, kids);
   if (sequence == 0) return score;
-  double orders = 1;  // of those behind the first
+  double orders = 1;  // of those after the first
   for (size_t i = 1; i < kids.size(); ++i) {
     const uint32_t kind = problem.children[kids[i]].kind;
     double like = 1;

@@ -6,8 +6,8 @@
 namespace wf::paths {
 namespace {
 
-// A child chooses among so many parents at most: the latest and the longest open. More are never told apart by delays,
-// and a node that never answers must not make the work grow with the square of the trace.
+// Max number of parents that a child chooses from: the latest and the longest open. Delays never distinguish
+// more, and a node that never answers must not make the work grow with the square of the trace.
 constexpr size_t kMostCandidates = 128;
 constexpr size_t kMostOpen = 1024;  // of which candidates are picked
 
@@ -221,7 +221,7 @@ NodeProblem CutOf(const NodeProblem& problem, std::span<const ChildRange> ranges
     const Nanos begin = problem.children[range.from].sent;
     const Nanos end = problem.children[range.to - 1].sent;
     for (size_t i = range.from; i < range.to; ++i) cut.children.push_back(problem.children[i]);
-    // Nobody who opened earlier than the longest call takes can still be in question.
+    // A parent that opened earlier than the longest call lasts is no longer possible.
     const Nanos earliest = begin - problem.longest - problem.latest - 2 * problem.slack;
     const auto first = std::lower_bound(
         problem.parents.begin() + static_cast<std::ptrdiff_t>(next), problem.parents.end(),

@@ -12,7 +12,7 @@ namespace {
 constexpr double kLeastGain = 1e-6;
 constexpr int kMostSweeps = 6;
 constexpr int kMostPairRounds = 3;
-constexpr size_t kReach = 2;       // kids before and behind, with which a child may change places
+constexpr size_t kReach = 2;       // children before and after, with which a child may swap parents
 constexpr double kBadlyFit = 0.2;  // the share of parents that are dealt anew with their neighbours
 constexpr size_t kMostPool = 64;   // children looked at for that
 constexpr size_t kMostDealt = 8;   // children dealt between two parents: 2^8 ways
@@ -127,7 +127,7 @@ LinkSolver::Move LinkSolver::Best(uint32_t child, uint32_t to) {
   Insert(to_, child);
   consider(MoveKind::kRelocate, 0, without + Score(to, to_) - before);
 
-  // The kids of `to` around the child: those it can stand in for.
+  // The children of `to` around the child: those it can replace.
   const auto at = static_cast<size_t>(std::lower_bound(to_near_.begin(), to_near_.end(), child) -
                                       to_near_.begin());
   const size_t first = at > kReach ? at - kReach : 0, last = std::min(to_near_.size(), at + kReach);
@@ -217,7 +217,7 @@ size_t LinkSolver::ImproveChildren() {
 
 size_t LinkSolver::ImprovePairs() {
   const NodeProblem& problem = *problem_;
-  // A parent fits badly if it is among the least likely of its kind: something is missing there, or too much.
+  // A parent fits badly if it is among the least likely of its kind: it has too few children, or too many.
   std::vector<std::vector<double>> scores(problem.parent_kinds);
   for (uint32_t i = 0; i < score_.size(); ++i) scores[problem.parents[i].kind].push_back(score_[i]);
   std::vector<double> limit(problem.parent_kinds, 0);
@@ -253,7 +253,7 @@ size_t LinkSolver::ImprovePairs() {
   return moved;
 }
 
-// The best way to deal what two parents have, or a parent and nobody.
+// The best way to distribute the children of two parents, or of a parent and none.
 size_t LinkSolver::Split(uint32_t i, uint32_t j, const Kids& others) {
   const bool nobody = j == kNoParent;
   if (state_->kids[i].size() + others.size() > kMostDealt) return 0;

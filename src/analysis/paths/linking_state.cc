@@ -49,11 +49,11 @@ namespace {
 
 constexpr int kLearningRounds = 6;
 constexpr size_t kMostPairs = 60'000;  // to learn from
-// In place of the second density, per ns: where there is no reply to come before, and where a call ends after it.
+// Used instead of the second density, per ns: if there is no reply, and if a call ends after it.
 constexpr double kNoReply = 1e-9;
 constexpr double kOutlives = 1e-11;
-// Candidates with less than this share of the best one's weight are out of the question: votes are broad, so that even
-// what comes late in a long chain of calls keeps far more.
+// Candidates with less than this share of the best one's weight are ruled out: votes are broad, so that even
+// a late call in a long chain keeps far more.
 constexpr double kLeastShare = 1e-6;
 
 }  // namespace
@@ -178,7 +178,7 @@ void Votes::Prune(NodeProblem& problem, size_t most) const {
     }
     const size_t first = kept;
     for (size_t i = 0; i < weights.size(); ++i) {
-      // What is kept never overtakes what is still to be read.
+      // Entries that are kept are never written beyond those still to be read.
       if (weights[i] >= least) problem.candidates[kept++] = candidates[i];
     }
     c.first_candidate = first;

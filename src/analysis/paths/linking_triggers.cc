@@ -13,7 +13,7 @@ constexpr size_t kLookBack = 12;  // earlier calls of the same parent that can s
 constexpr int kTriggerRounds = 8;
 constexpr int kFreeRounds = 3;         // before components are dropped
 constexpr double kLeastWeight = 0.02;  // components that explain less are dropped
-constexpr double kPriorRows = 2;  // what both positions together say counts like so many of each
+constexpr double kPriorRows = 2;       // the weight, in rows, of both positions together
 constexpr double kImpossible = 1e-18;  // per ns: once in thirty years
 
 double DelaySince(Nanos at, Nanos time) {
@@ -119,7 +119,7 @@ TriggerMixture::TriggerMixture(const TriggerRows& rows, Positions positions, dou
   }
   for (const auto& column : rows.columns_)
     components_.push_back({column.trigger, column.kind, {0, 0}, {}});
-  // How likely each trigger is for each row: at first all that had happened alike.
+  // How likely each trigger is for each row: at first all that had happened are equally likely.
   std::vector<double> belief(n * width, 0);
   std::vector<std::vector<uint32_t>> order(width);
   double in[kPositions] = {0, 0};  // rows

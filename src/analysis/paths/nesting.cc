@@ -74,7 +74,7 @@ class ByNode {
   std::vector<uint32_t> begin_, next_;
 };
 
-// (1 + c)^-power, of small c at hand.
+// (1 + c)^-power, precomputed for small c.
 class Penalty {
  public:
   explicit Penalty(double power) : power_(power) {
@@ -109,13 +109,13 @@ struct Nesting::Impl {
   LateCalls late_calls;
   NestingCounts counts;
 
-  // Of the span at hand.
+  // For the current span.
   std::span<const Call> calls;
   Decisions* decisions = nullptr;
   ByNode<Arrival> arrivals;
   ByNode<Departure> departures;
 
-  // Of the node at hand.
+  // For the current node.
   NodeId node = 0;
   std::vector<OpenCall> open;
   std::vector<OpenCall> answered;  // the latest of them, oldest first
@@ -344,7 +344,7 @@ struct Nesting::Impl {
     }
   }
 
-  // With a skew window, or where times are equal, two calls may each lie in the other.
+  // With a skew window, or with equal times, two calls may each be within the other.
   void CutCycles() {
     std::vector<uint32_t>& parent = decisions->parent;
     std::vector<uint32_t> walk(parent.size(), kNone);  // in which walk a call was met first

@@ -15,7 +15,7 @@ Entry& OpenCalls::Insert(const Key& key) {
   return entries_[at];
 }
 
-// Moves up what stands behind the hole and may stand in it, so that no chain is cut.
+// Moves later entries of the chain into the hole where possible, so that no chain is cut.
 void OpenCalls::Erase(const Key& key) {
   size_t hole = Home(key);
   while (!(entries_[hole].used && entries_[hole].key == key)) {

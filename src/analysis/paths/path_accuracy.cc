@@ -18,7 +18,7 @@ uint32_t Find(const std::vector<Row>& rows, const Place& call) {
   return at != rows.end() && at->call == call ? static_cast<uint32_t>(at - rows.begin()) : kNoPath;
 }
 
-// Rows as trees. A parent that has no row, or that is below its own child, is none.
+// Rows as trees. A parent without a row, or one that is below its own child, is ignored.
 struct Trees {
   std::vector<uint32_t> parent, root;
   std::vector<uint32_t> order;  // parents first
@@ -150,7 +150,7 @@ PathAccuracy MeasureAccuracy(std::vector<ParentRow> truth, std::vector<ParentRow
     }
     if (!right) whole[true_trees.root[i]] = 0;
   }
-  // A foreign call in a tree: whoever names a parent in it without belonging there.
+  // A foreign call in a tree: a row that names a parent in it without belonging there.
   for (const ParentRow& row : found) {
     if (row.parent.line == 0) continue;
     const uint32_t parent = Find(truth, row.parent);

@@ -9,7 +9,7 @@ PathForest BuildForest(std::span<const Call> calls, std::span<const uint32_t> pa
   PathForest forest;
   const size_t size = calls.size();
   forest.first.assign(size + 1, 0);
-  // A call whose cause has no return heads a path of its own: it must not vanish with it.
+  // A call whose cause has no return becomes a root: it must not vanish with its cause.
   const auto child_of = [&](uint32_t i) {
     return calls[i].returned && parents[i] < size && parents[i] != undecided &&
            calls[parents[i]].returned;

@@ -23,8 +23,8 @@ uint64_t PatternTable::NameHash(NodeId node) {
   return name_hashes_[node];
 }
 
-// Children before parents. Steps need a call's children in order of time, the hash in order of their hashes; the sort
-// keeps the former among equals, so like siblings stand in order of time behind it.
+// Children before parents. Steps need a call's children in order of time, the hash in order of their hashes;
+// the sort is stable, so equal siblings are still in order of time afterwards.
 void PatternTable::HashAndSteps(std::span<const Call> calls, PathForest& forest) {
   hashes_.resize(calls.size());
   after_reply_.resize(calls.size());

@@ -7,7 +7,7 @@
 namespace wf::paths {
 namespace {
 
-constexpr uint64_t kRare = 100;        // one in so many
+constexpr uint64_t kRare = 100;        // at most one in this many
 constexpr uint64_t kFewRequests = 20;  // fewer paths have no usual time
 constexpr size_t kPhases = 8;
 constexpr uint64_t kPhaseCount = 10;  // fewer instances may well fall together by chance

@@ -30,9 +30,10 @@ void WeightedDelays::Smooth(double bins) {
   smooth_.assign(static_cast<size_t>(smooth_last - smooth_first_ + 1), 0.0);
   for (int bin = first_; bin <= last; ++bin) {
     for (int i = -reach; i <= reach; ++i) {
-      // What leaves the range is gone. Were it kept at the end, the first bin, in which a skew window gathers all delays
-      // below zero, would be spread least of all and win over every true peak: multi-tier with a window of 30 ms lost
-      // 63% of its instances that way, and 18% without (bench/paths-accuracy, figure 22).
+      // Weight that leaves the range is dropped. If it were kept at the border, the first bin, where a skew
+      // window collects all negative delays, would be spread least of all and exceed every true peak:
+      // multi-tier with a window of 30 ms lost 63% of its instances that way, and 18% without
+      // (bench/paths-accuracy, figure 22).
       const int to = bin + i;
       if (to < smooth_first_ || to > smooth_last) continue;
       smooth_[static_cast<size_t>(to - smooth_first_)] +=

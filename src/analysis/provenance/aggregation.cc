@@ -1,12 +1,12 @@
-// Two events are alike if type, node, tuple name and origin agree. Off-path events that somebody waited for merge when
-// they are alike; then causes of one merged vertex merge when they are alike, until nothing changes.
+// Two events are alike if type, node, tuple name and origin agree. Off-path events that were waited for merge
+// when they are alike; then causes of one merged vertex merge when they are alike, until nothing changes.
 //
-// This is congruence closure: a vertex has at most one cause of each kind, so merging two vertices merges their
-// causes kind by kind. A table holds, for (vertex, kind), one cause; when two vertices become one, the entries of the
-// one with fewer move over, and where the other has an entry already, the two causes are to be merged. An entry moves
-// at most log n times. The paper tries each new subgraph with all aggregates, O(n²). The outcome is the least
-// equivalence that the rule asks for, so it does not depend on any order: the procedure is commutative and
-// associative.
+// This is congruence closure: a vertex has at most one cause of each kind, so merging two vertices merges
+// their causes kind by kind. A table holds, for (vertex, kind), one cause; when two vertices become one, the
+// entries of the one with fewer move over, and where the other has an entry already, the two causes are to be
+// merged. An entry moves at most log n times. The paper tries each new subgraph with all aggregates, O(n²).
+// The result is the smallest equivalence that satisfies the rule, so it does not depend on any order: the
+// procedure is commutative and associative.
 #include "analysis/provenance/aggregation.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 namespace wf::provenance {
 namespace {
 
-// (vertex, kind) → cause. Open addressing; entries of vertices that were merged away stay and are never asked for.
+// (vertex, kind) → cause. Open addressing; entries of vertices that were merged into others stay and are
+// never read.
 class CauseTable {
  public:
   explicit CauseTable(size_t entries) {
@@ -112,7 +113,7 @@ class Merging {
     }
   }
 
-  // Entries of a vertex: a list of causes, one of each kind but for doubles that wait to be merged.
+  // Entries of a vertex: a list of causes, one of each kind except for duplicates that wait to be merged.
   void MergeCauses() {
     const auto n = static_cast<uint32_t>(parent_.size());
     head_.assign(n, kNoEvent);

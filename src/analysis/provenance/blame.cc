@@ -1,18 +1,19 @@
 // The walk of one instant t, from v = `to`:
 //   1. t > start(v): v is to blame.
 //   2. A cause ends at or after t: on to the one of them that ends first.
-//   3. t > ready(v), and the resource v takes next has no server free at t: on to who holds, at t, the server that v
+//   3. t > ready(v), and the resource v takes next has no server free at t: on to the holder, at t, of the server that v
 //      will take.
 //   4. Else v: transit, a timer, an idle gap, an input not there yet.
 //
-// This is figure 6 turned around: instead of one instant at a time, an event hands on whole intervals. Whom a walk
-// goes on to precedes in the order of time, so the events are gone through backwards, and each has all its instants
-// when its turn comes. Every instant has one walk, which passes an event at most once: what an event is handed does
-// not overlap. Intervals are open below and closed above, as the instants of an event are.
+// This is figure 6 turned around: instead of one instant at a time, an event passes on whole intervals. A
+// walk always continues at an earlier event, so the events are processed backwards, and each has all its
+// instants when its turn comes. Every instant has one walk, which passes an event at most once, so the
+// intervals that an event receives do not overlap. Intervals are open below and closed above, as the instants
+// of an event are.
 //
-// Attribution is flat: a waiter hands each instant straight to who was in its way then, and not along the queue. So
-// n events in a queue cost n steps, not n². §4.5's prose, and line 18 of figure 6 for INS, DEL and RCV, would hand on
-// more; they break lemma 11 or theorem 13 and are not followed.
+// Attribution is flat: a waiter passes each instant directly to the occupant at that time, not along the
+// queue. So n events in a queue cost n steps, not n². §4.5's prose, and line 18 of figure 6 for INS, DEL and
+// RCV, would pass on more; they break lemma 11 or theorem 13 and are not followed.
 #include "analysis/provenance/blame.h"
 
 #include <algorithm>
@@ -138,7 +139,7 @@ class Walks {
     if (begin < end) Self(begin, end);
   }
 
-  // Leaves in open_ what is not explained by it.
+  // Leaves in open_ what this does not explain.
   void GiveToOccupantsOf(uint32_t hold) {
     left_.clear();
     for (const Interval& wait : open_) {
@@ -165,7 +166,7 @@ class Walks {
     const uint32_t lane = x_.lane(x_.holds[hold]);
     const auto first = x_.occupants.begin() + x_.occupants_begin[lane];
     auto at = x_.occupants.begin() + x_.turn[hold];
-    // Who is there at `end` is mostly near; only then halve.
+    // The occupant at `end` is usually near; only if not, use binary search.
     for (int steps = 0; at != first && x_.holds[*(at - 1)].since_ns >= end; --at) {
       if (++steps == 16) {
         at = std::lower_bound(first, at, end,
@@ -237,7 +238,7 @@ class Walks {
   Blame blame_;
   std::vector<uint32_t> head_;  // by event: its last step
   std::vector<Full> full_;      // by resource
-  uint32_t v_ = 0;              // whose turn it is, and what is at hand for it:
+  uint32_t v_ = 0;              // the current event, and its data:
   std::vector<Interval> instants_, self_, open_, left_;
   std::vector<uint32_t> causes_, holds_;
 };

@@ -1,4 +1,4 @@
-// What blocks tell of themselves and of who ran them.
+// What blocks contain about themselves and about the process and thread that ran them.
 #include <algorithm>
 
 #include "analysis/provenance/trace_execution.h"

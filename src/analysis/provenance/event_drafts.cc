@@ -96,7 +96,8 @@ int64_t FitHolds(std::vector<Draft>& drafts, const std::vector<uint32_t>& order,
   std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
     return std::tie(a.resource, a.since, a.position) < std::tie(b.resource, b.since, b.position);
   });
-  // Who is there, by (end, position). One that ends as another begins has gone if it is before it in the order.
+  // Current occupants, by (end, position). One that ends as another begins has left if it comes first in the
+  // order.
   std::set<std::pair<Nanos, uint32_t>> there;
   std::vector<std::pair<uint32_t, uint32_t>> unfit;  // position, hold
   for (size_t i = 0; i < uses.size(); ++i) {

@@ -17,7 +17,7 @@ ExecutionBuilder::ExecutionBuilder() : impl_(std::make_unique<Impl>()) {}
 ExecutionBuilder::~ExecutionBuilder() = default;
 
 Status ExecutionBuilder::Add(const ProvenanceEvent& event, std::string_view place) {
-  // The columns mark what is not told by the least of all times, so nobody may tell it.
+  // The columns use the smallest time as a mark for "not given", so events must not contain it.
   bool told_marker = event.ready_ns == kNotTold;
   if (event.holds) {
     for (const ProvenanceHold& hold : *event.holds)

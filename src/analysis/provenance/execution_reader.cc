@@ -11,7 +11,7 @@
 namespace wf::provenance {
 namespace {
 
-// About; lines are rarely shorter, and memory is asked for by it, not used.
+// An estimate; lines are rarely shorter, and it only reserves memory.
 constexpr size_t kBytesOfALine = 128;
 
 // A line as it was read. `fault` names the first member that is not what it should be.
@@ -41,7 +41,7 @@ class LineReader {
   void Read(const JsonValue& object) {
     line_.Clear();
     for (const auto& [key, value] : object.Members()) {
-      if (!value.IsNull()) Member(key, value);  // null: not told
+      if (!value.IsNull()) Member(key, value);  // null: not given
     }
   }
 
@@ -79,7 +79,7 @@ class LineReader {
   }
 
   void Time(std::string_view key, const JsonValue& value, Nanos& out, bool* has = nullptr) {
-    // 1.0 and 1e3 are refused: who writes floats rounds, and nanoseconds since 1970 need all 64 bits.
+    // 1.0 and 1e3 are rejected: floats are rounded, and nanoseconds since 1970 need all 64 bits.
     if (value.type() == JsonType::kUint) return Fault(key, "time: it is beyond 64 bits, signed");
     const std::optional<int64_t> time = value.Int();
     if (!time || value.type() != JsonType::kInt)
@@ -150,8 +150,8 @@ Status AddLine(Line& line, uint32_t number, ExecutionRows& rows) {
   return rows.Add(line.event, number);
 }
 
-// A number that no 64 bits hold makes a line unreadable as a whole; yet the error should name the event. So the line is
-// read again with `null` in the place of such numbers. Empty: there are none.
+// A number beyond 64 bits makes the whole line unreadable; yet the error should name the event. So the line
+// is read again with `null` in place of such numbers. Empty: there are none.
 struct HugeNumbers {
   std::string without;  // the line
   std::string first;    // of them
@@ -189,7 +189,7 @@ HugeNumbers ReplaceHugeNumbers(std::string_view line) {
   return out;
 }
 
-// What is wrong with a line that is no JSON, or no object.
+// The error for a line that is not JSON, or not an object.
 Error NotAnEvent(std::string_view name, uint32_t number, std::string_view text, std::string why) {
   std::string place = fmt::format("line {}", number);
   if (const auto fault = FindJsonFault(text)) {

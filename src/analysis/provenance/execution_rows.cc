@@ -1,5 +1,5 @@
-// Rows → Execution: sort, link causes, derive ready times, take holds, assign servers. Each step refuses what it
-// shows to be impossible, by the ids of the events.
+// Rows → Execution: sort, link causes, derive ready times, read holds, assign servers. Each step rejects what
+// it finds impossible, naming the ids of the events.
 #include "analysis/provenance/execution_rows.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace wf::provenance {
 namespace {
 
-// What is behind the last row decides nothing but how much memory is asked for at once.
+// The part after the last row only decides how much memory is reserved at once.
 template <typename T>
 std::vector<T> Picked(std::vector<T>& column, const std::vector<uint32_t>& rows, bool all) {
   if (all) return std::move(column);
@@ -106,7 +106,7 @@ Status ExecutionRows::Add(const EventView& event, uint32_t line, std::string_vie
   id_.push_back(id);
   type_.push_back(event.type);
   node_.push_back(Code(event.node));
-  // Tuples are nearly all different, and nobody looks one up.
+  // Tuples are nearly all different and are never looked up.
   const std::string_view name = event.tuple.substr(0, event.tuple.find('('));
   name_.push_back(Code(name));
   tuple_.push_back(name.size() == event.tuple.size() ? name_.back()

@@ -1,5 +1,6 @@
-// Explain, step by step: who is functional, what could have had a part (raw graph), who is to blame for which
-// instant, what of it is worth showing (pruning), what is alike (aggregation), and the view that was asked for.
+// Explain, step by step: which events are functional, which could have contributed (raw graph), which one
+// explains each instant, which are worth showing (pruning), which are similar (aggregation), and the
+// requested view.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +70,8 @@ class ViewBuilder {
     if (view_ == ExplanationView::kMerged) SortByTime(vertices);
   }
 
-  // A merged vertex begins with its first member but may end with a later one, behind others that began with it.
+  // A merged vertex begins with its first member but may end with a later one, after others that began with
+  // it.
   void SortByTime(std::vector<ExplanationVertex>& vertices) {
     if (std::is_sorted(vertices.begin(), vertices.end(), ComesBefore)) return;
     std::sort(vertices.begin(), vertices.end(), ComesBefore);

@@ -1,10 +1,10 @@
 // One sweep from `to` backwards in the order of time. Causes and predecessors precede, so when an event's turn comes
 // all that could bring it in has been seen.
 //
-// The predecessors of v on a server are a stretch of the occupants before it: those that ended after w. PREV-VERTEX
-// would walk each stretch anew, and a queue of n that came at once would cost n². But stretches end where v stands,
-// and every v seen so far stands behind the one whose turn it is: it is enough to keep, for each server, how far back
-// the farthest stretch reaches.
+// The predecessors of v on a server are a stretch of the occupants before it: those that ended after w.
+// PREV-VERTEX would walk each stretch anew, and a queue of n that came at once would cost n². But stretches
+// end at v, and every v seen so far comes after the current event: it is enough to keep, for each server, how
+// far back the farthest stretch reaches.
 #include "analysis/provenance/raw_graph.h"
 
 #include <algorithm>
@@ -45,7 +45,8 @@ class Sweep {
   }
 
  private:
-  // Is e in a stretch that ends behind it? Then its server's next occupant is in that stretch too, or ends it.
+  // Whether e is in a stretch that ends after it. Then its server's next occupant is in that stretch too, or
+  // ends it.
   void Reached(uint32_t e) {
     for (uint32_t h = x_.holds_begin[e]; h < x_.holds_begin[e + 1]; ++h) {
       if (x_.turn[h] < reach_[x_.lane(x_.holds[h])]) continue;
@@ -116,7 +117,7 @@ class Sweep {
   }
 
   uint32_t NearestOfListed(uint32_t lane, Nanos w) const {
-    // Along a lane ends do not decrease with turns, so those that ended at w stand together.
+    // Along a lane, ends do not decrease with turns, so those that ended at w are adjacent.
     const auto at = std::upper_bound(left_.begin(), left_.end(), std::make_pair(lane, w),
                                      [](const std::pair<uint32_t, Nanos>& key, const Left& one) {
                                        return key < std::make_pair(one.lane, one.end);
@@ -140,7 +141,7 @@ class Sweep {
 
   const Execution& x_;
   std::vector<uint32_t> reach_;  // by lane: where the farthest stretch begins; none: UINT32_MAX
-  std::vector<Nanos> since_;     // of the event at hand, if it holds several: sorted
+  std::vector<Nanos> since_;     // of the current event, if it holds several: sorted
   std::vector<Left> left_;       // likewise, by its causes
   RawGraph graph_;
 };

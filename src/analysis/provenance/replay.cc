@@ -1,6 +1,7 @@
-// start' = max(ready', end' of who held its servers before it) + slack, end' = start' + the scaled duration. ready'
-// keeps its distance to the end of the last cause; slack is what the recorded start left unexplained. So with every
-// factor 1 the recorded times come back. Who follows whom on a server stays as recorded.
+// start' = max(ready', end' of the previous holders of its servers) + slack, end' = start' + the scaled
+// duration. ready' keeps its distance to the end of the last cause; slack is the unexplained part of the
+// recorded start. So with every factor 1 the recorded times are reproduced. The order on each server stays as
+// recorded.
 #include "analysis/provenance/replay.h"
 
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ Nanos Scaled(Nanos duration, const Decimal& factor) {
   return scaled > INT64_MAX ? INT64_MAX : static_cast<Nanos>(scaled);
 }
 
-// `[NODE/]NAME`: both may hold slashes themselves, so the whole text is compared.
+// `[NODE/]NAME`: both may contain slashes, so the whole text is compared.
 bool Matches(const ExplainWhatIf& change, std::string_view node, std::string_view name) {
   if (!name.empty() && (name[0] == '+' || name[0] == '-')) name.remove_prefix(1);
   if (change.node.empty()) return change.name == "*" || change.name == name;

@@ -1,7 +1,8 @@
-// Who may have lost a predecessor to the retention. Lost causes are named by their effects; a lost predecessor is named by
-// nobody, so the question is what could have been there: the predecessors of v on a server ended after w (raw_graph.cc),
-// a lost one ended before the time retained from, and whoever is first on the server afterwards came no earlier than it
-// left. Where these leave no instant for its end, nothing was lost.
+// Marks events that may have lost a predecessor to retention. Lost causes are named by their effects, but
+// nothing names a lost predecessor, so this checks what could have been there: the predecessors of v on a
+// server ended after w (raw_graph.cc), a lost one ended before the time retained from, and the first
+// remaining occupant of the server came no earlier than it left. If these leave no instant for its end,
+// nothing was lost.
 #include <algorithm>
 
 #include "analysis/provenance/execution.h"
@@ -14,7 +15,7 @@ void MarkLostPredecessors(Execution& x, Nanos retained_from) {
   for (uint32_t e = 0; e < x.size(); ++e) {
     const bool waits = x.ready_told[e] || x.type[e] == ProvenanceType::kDerive ||
                        x.type[e] == ProvenanceType::kUnderive || x.type[e] == ProvenanceType::kSend;
-    // Nobody is ready before what came before it ended: where that is late enough, for all holds at once.
+    // No event is ready before its predecessor ended: where that is late enough, for all holds at once.
     if (!waits || x.ready_ns[e] >= SaturatingSub(retained_from, 1)) continue;
     since.clear();
     for (uint32_t h = x.holds_begin[e]; h < x.holds_begin[e + 1]; ++h)

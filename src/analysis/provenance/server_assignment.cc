@@ -1,12 +1,12 @@
 // Which server of its resource each hold takes.
 //
-// A hold takes its server at since_ns, so holds are gone through by since_ns, then in the order of their events. It
-// takes the free server that was freed last: the one whose departure let it in, if it waited; of those freed at once
-// the first in the order, and if one event held them all, as it lists them. Numbers of servers decide nothing, so
-// events that are long gone do not either. Of two that end and
-// begin at one instant the order of time decides who was first, so an occupant has gone for those behind it in the
-// order only. Hence the occupants of a server stand in the order of time, which keeps every graph acyclic: whom one
-// waits for precedes one.
+// A hold takes its server at since_ns, so holds are processed by since_ns, then in the order of their events.
+// It takes the free server that was freed last, which is the one it waited for, if it waited; of those freed
+// at once the first in the order, and if one event held them all, as it lists them. The numbers of servers
+// decide nothing, so neither do events of the distant past. If one event ends and another begins at the same
+// instant, the order of time decides which was first, so an occupant has left only for events after it in the
+// order. So the occupants of a server are in the order of time, which keeps every graph acyclic: an event
+// waits only for earlier ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ class ResourceTurns {
   std::priority_queue<Departure, std::vector<Departure>, LatestFreed> free_;
 };
 
-// The items of `order`, grouped by what `group` says of them, otherwise in the order they stand; where groups begin.
+// The items of `order`, grouped by `group`, otherwise in the same order; and where groups begin.
 template <typename Group>
 std::vector<uint32_t> GroupBy(std::vector<uint32_t>& order, size_t groups, const Group& group) {
   std::vector<uint32_t> begin(groups + 1, 0);

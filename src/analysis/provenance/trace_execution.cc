@@ -78,7 +78,7 @@ class Writer {
   }
 
  private:
-  // The operation, and in brackets which span: of those alike, the name is shown.
+  // The operation, and the span in brackets; for merged vertices only the name is shown.
   static std::string Tuple(const Trace& trace, const Block& about, const Draft& draft) {
     std::string name(trace.str(about.name));
     std::replace(name.begin(), name.end(), '(', '[');
@@ -103,7 +103,7 @@ class Writer {
   std::vector<std::string> trace_ids_, origins_;
 };
 
-// The places asked for that lie in this trace, and which each is.
+// The requested places in this trace, and the index of each.
 std::vector<TimelinePlace> PlacesIn(const TraceFrames& frames, const std::vector<SpanPlace>& asked,
                                     std::vector<uint32_t>& which) {
   std::vector<TimelinePlace> places;
@@ -130,7 +130,7 @@ TraceExecution MakeTraceExecution(const std::vector<const Trace*>& traces,
   std::sort(by_id.begin(), by_id.end(),
             [&](uint32_t a, uint32_t b) { return traces[a]->id < traces[b]->id; });
 
-  // Who waited for whom, and when each request arrived.
+  // Which block waited for which, and when each request arrived.
   std::vector<TraceFrames> frames(traces.size());
   OneWayTimes least = options.least_one_way;
   for (const uint32_t t : by_id) {

@@ -91,7 +91,8 @@ class FrameMaker {
     f.sent = f.arrived;
   }
 
-  // By the host's clock, as the block's own times; moved with them. A text, too: Zipkin's tags know nothing else.
+  // By the host's clock, as the block's own times; moved with them. May be a text: Zipkin's tags have no
+  // other type.
   std::optional<Nanos> ToldArrival(const Block& block) const {
     const auto text = BlockAttribute(t_, block, "wherefore.arrival_ns");
     if (!text || text->empty()) return {};
@@ -118,7 +119,7 @@ class FrameMaker {
   // Settles the children of a block whose own bounds are settled.
   void Adopt(uint32_t b) {
     const Frame& parent = out_.frames[b];
-    std::vector<uint32_t> called;  // remote, by parentage alone: their times tell nothing finer
+    std::vector<uint32_t> called;  // remote, by parentage only: their times show nothing finer
     for (uint32_t i = t_.children_begin[b]; i < t_.children_begin[b + 1]; ++i) {
       const uint32_t c = t_.children[i];
       if (!IsWork(t_.blocks[c])) continue;
@@ -205,7 +206,7 @@ class FrameMaker {
       out_.frames[last].received = parent.end;
   }
 
-  // An item was caused by who put it, whenever its taker came round to it.
+  // An item was caused by the block that put it there, whenever it was taken.
   void PutItems() {
     for (const uint32_t b : out_.order) {
       Frame& f = out_.frames[b];
@@ -267,8 +268,8 @@ class FrameMaker {
   std::string LockName(const Block& hold) const {
     const std::string process = ProcessName(t_, t_.blocks[hold.parent]);
     std::string name(t_.str(hold.name));
-    // One without a name is told by its id. libwherefore names the lock when it is requested only, and the model then
-    // calls the holding so.
+    // A lock without a name is identified by its id. libwherefore names the lock only in the request, and the
+    // model then uses that name for the hold.
     const bool named = name != "lock" || (hold.row != kNone && BlockAttribute(t_, hold, "lock"));
     if (!named && hold.row != kNone) name = ToHex64(t_.events->id1[hold.row]);
     return "lock " + name + " of " + process;
@@ -281,7 +282,7 @@ class FrameMaker {
       const uint32_t from = BlockOf(edge.from);
       uint32_t to = BlockOf(edge.to);
       EdgeUse use;
-      // A wait is no work: who waits is the block around it.
+      // A wait is not work: the block around it is what waits.
       if (t_.blocks[to].kind == BlockKind::kWait && t_.blocks[to].parent != kNone) {
         use.waiting = t_.blocks[to].start_ns;
         to = t_.blocks[to].parent;

@@ -9,7 +9,7 @@
 namespace wf::provenance {
 namespace {
 
-// The blocks of a trace that are work, by id; made when first asked for.
+// The blocks of a trace that are work, by id; built on first use.
 class BlocksById {
  public:
   explicit BlocksById(const std::vector<TraceFrames>& frames)

@@ -10,7 +10,7 @@ namespace {
 
 struct Call {
   Frame* frame = nullptr;
-  Nanos way = 0;  // the least one-way time
+  Nanos way = 0;  // the min one-way time
 };
 
 void PlaceSends(std::vector<Call>& calls) {
@@ -35,7 +35,7 @@ void PlaceSends(std::vector<Call>& calls) {
     if (before(arrived, f.asked) - before(returned, f.asked) < connections) continue;
     const auto given_back = std::upper_bound(returned.begin(), returned.end(), latest);
     if (given_back == returned.begin() || *(given_back - 1) <= f.asked) continue;
-    f.sent = std::min(f.arrived, *(given_back - 1) + 1);  // who gave it back came first
+    f.sent = std::min(f.arrived, *(given_back - 1) + 1);  // the block that returned it comes first
   }
 }
 

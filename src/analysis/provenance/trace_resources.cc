@@ -30,7 +30,7 @@ class Holder {
 
   HeldResources Hold() {
     CollectActivations();
-    // The order matters where several are free of others at once: what is more particular first.
+    // The order matters where several are free at once: the more specific first.
     for (const Activation& activation : activations_) HoldLocks(activation);
     for (const Activation& activation : activations_) HoldPartition(activation);
     for (const Activation& activation : activations_) HoldNamed(activation);
@@ -75,7 +75,7 @@ class Holder {
     a.thread = ThreadOf(trace, block);
     const bool comes_in = kind == FrameKind::kRemote || kind == FrameKind::kReceived ||
                           block.kind == BlockKind::kServer || block.kind == BlockKind::kConsumer;
-    // The page or program that asks is no server, even if it is called a process of its own.
+    // The page or program that makes the request is not a server, even if it has a process of its own.
     a.request = comes_in && !block.stand_in() && block.kind != BlockKind::kClient;
     return a;
   }
@@ -157,7 +157,7 @@ class Holder {
       };
       for (const std::string& name : BlockAttributeValues(trace, block, "wherefore.resource"))
         hold(name);
-      // Called by a server that tells nothing of itself: the whole span has the connection.
+      // The called server has no span: the whole span holds the connection.
       if (const auto pool = PoolOf(trace, block); pool && !Answered(a.trace, b)) hold(*pool);
       if (block.kind == BlockKind::kWork)
         hold("queue " + std::string(trace.str(block.name)) + " of " + a.process);
@@ -177,7 +177,7 @@ class Holder {
     }
   }
 
-  // Does a server tell of the call?
+  // Whether a server recorded the call.
   bool Answered(uint32_t trace_index, uint32_t b) const {
     const TraceFrames& frames = frames_[trace_index];
     const Trace& trace = *frames.trace;

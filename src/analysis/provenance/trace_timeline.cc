@@ -1,7 +1,8 @@
-// Each block is walked along its time, children as they are met. `frontier` are the events that what comes next is
-// caused by: the last segment, and the answers that came since. A stretch of the block's own ends where a child begins
-// that it waits for, where something leaves it, and where it takes or gives back a lock; a stretch of no length is left
-// out, unless somebody must be able to wait there (the first of a thread) or hold something up to there (the last).
+// Each block is walked along its time, entering children as they come. `frontier` holds the events that cause
+// what comes next: the last segment, and the answers since. A stretch of the block's own time ends where a
+// child begins that it waits for, where something leaves it, and where it acquires or releases a lock. A
+// stretch of zero length is left out, unless another event may have to wait there (the first of a thread) or
+// it holds something up to there (the last).
 #include "analysis/provenance/trace_timeline.h"
 
 #include <algorithm>
@@ -110,7 +111,8 @@ class Timeline {
       const Nanos since = edge.waiting != INT64_MAX
                               ? std::max(edge.waiting, FrameOf(edge.to).start)
                               : std::max(FrameOf(edge.from).start, FrameOf(edge.to).start);
-      // Who waits for an answer does nothing else since the other began; how long exactly is not told.
+      // A block that waits for an answer does nothing else since the other began; the exact time is not
+      // recorded.
       if (edge.blocking && since < edge.received && !Above(edge.from, edge.to)) {
         items_[edge.to].push_back({since, ItemKind::kGapBegin, tap});
         items_[edge.to].push_back({edge.received, ItemKind::kGapEnd, tap});
@@ -208,8 +210,8 @@ class Timeline {
     if (walk.depth == 0 && (time > walk.cursor || walk.force)) EndSegment(walk, time);
   }
 
-  // What somebody new is caused by. While others are waited for, the latest answer stands for all: a thousand children
-  // in a row beside a long one would else have half a million causes.
+  // The causes of a new event. While others are waited for, the latest answer stands for all: a thousand
+  // children in a row beside a long one would otherwise have half a million causes.
   static std::vector<uint32_t> Recent(const Walk& walk) {
     if (walk.frontier.size() <= 2) return walk.frontier;
     return {walk.frontier.front(), walk.frontier.back()};
@@ -219,7 +221,7 @@ class Timeline {
     if (walk.depth > 0 && --walk.depth == 0) walk.cursor = time;
   }
 
-  // Enters a child; its walk is done before this one goes on.
+  // Enters a child; its walk ends before this one continues.
   void Start(Walk& walk, uint32_t c) {
     const Frame& f = FrameOf(c);
     std::vector<uint32_t> causes = Recent(walk);
@@ -232,7 +234,7 @@ class Timeline {
       causes = {
           Add(ProvenanceType::kReceive, DraftRole::kReceive, c, c, f.arrived, f.arrived, {send})};
     }
-    Enter(c, std::move(causes));  // `walk` is gone from here on
+    Enter(c, std::move(causes));  // `walk` is invalid from here on
   }
 
   void Return(Walk& walk, uint32_t c) {
@@ -315,7 +317,7 @@ class Timeline {
     Walk& walk = walks_.back();
     const Frame& f = FrameOf(walk.block);
     walk.depth = 0;
-    // Its last segment stands at its end, and knows all that it waited for.
+    // Its last segment is at its end, and has everything it waited for as causes.
     const bool head_ends = IsHead(walk.block) && (walk.last_end < f.end || walk.answered);
     if (f.end > walk.cursor || walk.force || head_ends || !walk.told) {
       walk.cursor = std::min(walk.cursor, f.end);
@@ -333,7 +335,7 @@ class Timeline {
     walks_.pop_back();
   }
 
-  // Taps may lead to taps: a block that does nothing of its own between receiving and sending.
+  // Taps may lead to taps: a block may do nothing itself between receiving and sending.
   void ResolveTaps() {
     seen_.assign(taps_.size(), 0);
     for (size_t d = first_draft_; d < drafts_.size(); ++d) {

@@ -1,4 +1,4 @@
-// What a trace tells before others are known: where it may have waited, and how long messages take at least.
+// What a trace shows by itself: where it may have waited, and the min time that messages take.
 #include <algorithm>
 
 #include "analysis/provenance/trace_frames.h"

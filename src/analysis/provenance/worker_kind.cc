@@ -17,8 +17,8 @@ bool ThreadsInterleave(const std::vector<WorkerUse>& uses) {
                      [](const auto& thread) { return MostAtOnce(thread.second) > 1; });
 }
 
-// A request that waited began when something ended. If that was another request, the worker was kept until then; if it
-// was a stretch within one, the worker was given up while that request waited for somebody else.
+// A request that waited began when something ended. If that was another request, the worker was kept until
+// then; if it was a stretch within one, the worker was given up while that request waited for something else.
 struct LetIn {
   int64_t by_request = 0, by_stretch = 0;
 };
@@ -36,7 +36,8 @@ LetIn CountLetIn(const std::vector<WorkerUse>& uses) {
   for (const WorkerUse& use : uses) {
     const Nanos waited = SaturatingSub(use.start, use.ready);
     if (waited <= 0) continue;
-    // Taking over takes a thread some time; a tenth of the wait, at most a millisecond, tells chance from cause.
+    // A thread needs some time to take over; a tenth of the wait, at most a millisecond, separates cause from
+    // chance.
     const Nanos near = std::min(waited / 10, kMilli);
     const auto ended = [&](const std::vector<Nanos>& times) {
       const auto at = std::upper_bound(times.begin(), times.end(), use.start);
@@ -94,7 +95,7 @@ WorkerJudgement JudgeWorkers(const std::vector<WorkerUse>& uses, const WorkerRul
                                                           : ServerKind::kAsynchronous;
       judged.kind_by = ToldBy::kWaits;
     } else {
-      // Many requests open and never two at work: one thread that turns to whoever is ready.
+      // Many open requests and never two running: one thread that switches to whichever is ready.
       const bool one_at_work = requests_at_once > 1 && stretches_at_once == 1;
       judged.kind = one_at_work ? ServerKind::kAsynchronous : ServerKind::kSynchronous;
     }
