@@ -81,7 +81,7 @@ class BatchDecoder {
     ForEachStruct([&] { Span(process, scope); });
   }
 
-  // Elements of a list of structs; a list of anything else is passed over.
+  // Elements of a list of structs; any other list is skipped.
   template <typename Read>
   void ForEachStruct(const Read& read) {
     ThriftType element;

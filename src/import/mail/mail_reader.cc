@@ -8,7 +8,7 @@ namespace wf::mail {
 namespace {
 
 constexpr size_t kPiece = 256 * 1024;
-// No server writes longer ones; a box that is none must not fill the memory.
+// No server writes longer ones; a file that is not a mailbox must not fill the memory.
 constexpr size_t kLongestLine = 1024 * 1024, kLongestHeader = 64 * 1024, kMostHops = 1000;
 
 bool HeaderIs(std::string_view header, std::string_view lower_name, std::string_view& value) {
@@ -113,8 +113,7 @@ Status MailReader::ReadMail() {
     // A mail begins with `From ` behind an empty line; within a body it is written as `>From `. Among headers it can be
     // nothing else, so boxes of headers alone need no empty lines.
     if ((blank_before_ || part_ == Part::kHeaders) && line.substr(0, 5) == "From ") {
-      if (part_ == Part::kHeaders && any)
-        break;  // headers without a body; this line is passed over
+      if (part_ == Part::kHeaders && any) break;  // headers without a body; this line is skipped
       part_ = Part::kHeaders;
       blank_before_ = false;
       continue;

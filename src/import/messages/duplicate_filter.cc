@@ -5,7 +5,7 @@
 namespace wf::messages {
 namespace {
 
-constexpr Nanos kLongestCall = 2 * kHour;  // as pairing has it: what is open longer is forgotten
+constexpr Nanos kLongestCall = 2 * kHour;  // as in pairing: calls open for longer are dropped
 
 }  // namespace
 
@@ -29,7 +29,7 @@ DuplicateFilter::Record& DuplicateFilter::Find(uint64_t id, NodeId from, NodeId 
   }
 }
 
-// Keeps what is young or open; grows if that is most of it.
+// Keeps young or open records; grows if those are most of them.
 void DuplicateFilter::Rebuild() {
   const Nanos young = SaturatingSub(now_, window_), open = SaturatingSub(now_, kLongestCall);
   const auto keep = [&](const Record& r) {

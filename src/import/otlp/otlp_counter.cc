@@ -1,4 +1,5 @@
-// Counting what we do not keep: log records and metric data points, so that senders learn how many were rejected.
+// Counts what is not stored, log records and metric data points, so that senders are told how many were
+// rejected.
 #include <fmt/format.h>
 
 #include <protozero/pbf_reader.hpp>

@@ -105,8 +105,8 @@ void MatchSightings(const QueueName& queue, const std::vector<SightedPacket>& be
   int64_t matched = 0;
   for (const SightedPacket& left : after) {
     const auto found = waiting.find(left.content);
-    // The first alike that came in before this one went out; an earlier one that never went out was dropped, but
-    // nobody can tell which of equals it was.
+    // The first equal packet that came in before this one went out. An earlier one that never went out was
+    // dropped, but equal packets cannot be distinguished.
     if (found == waiting.end() || found->second.empty() ||
         found->second.front()->time_ns > left.time_ns) {
       out.Count("unmatched_after");

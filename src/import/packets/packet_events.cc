@@ -19,7 +19,7 @@ void OrderPassages(std::vector<QueuePassage>& passages) {
   });
 }
 
-// A hop told twice: once in the stack, once by its own node, or in a datagram that was doubled.
+// A hop reported twice: in the stack and by its own node, or in a duplicated datagram.
 void RemoveDuplicates(PacketPassages& all) {
   auto& passages = all.passages;
   std::vector<QueuePassage> kept;
@@ -48,7 +48,7 @@ void EachPacket(std::vector<QueuePassage>& passages, const Visit& visit) {
   }
 }
 
-// Where each hop's place on the way is told, it counts more than times of different clocks.
+// If the position of each hop is reported, it counts more than times of different clocks.
 void OrderByPosition(std::vector<QueuePassage>& passages) {
   EachPacket(passages, [&](size_t begin, size_t end) {
     const auto first = passages.begin() + static_cast<ptrdiff_t>(begin);
@@ -133,7 +133,7 @@ PacketEvents MakePacketEvents(PacketPassages& all) {
         out.events.push_back(std::move(entry));
       }
       ProvenanceEvent hop;
-      // A packet that comes through one queue twice (a loop) is told apart by its number.
+      // A packet that passes one queue twice (a loop) is distinguished by its number.
       hop.id = fmt::format("{}@{}", packet, queue.text());
       const auto number = static_cast<uint32_t>(out.trails.size());
       if (std::exchange(last_through[passage.queue], number) == number)

@@ -28,7 +28,7 @@ struct Transit {
   Nanos least = 0;
 };
 
-// Of each pair that some packet tells to be neighbours; in order of `from`.
+// For each pair of neighbours that some packet shows; in order of `from`.
 std::vector<Transit> LeastTransits(const PacketPassages& passages, const Switches& switches) {
   std::vector<Transit> transits;
   const auto& all = passages.passages;

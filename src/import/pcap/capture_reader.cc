@@ -95,15 +95,15 @@ std::optional<CapturedPacket> CaptureReader::Next() {
   const unsigned char* bytes = nullptr;
   const int got = pcap_next_ex(impl_->pcap, &header, &bytes);
   if (got != 1) {
-    // libpcap tells a file that ends early, or holds nonsense from here on, as an error.
+    // libpcap reports a file that ends early, or is invalid from here on, as an error.
     if (got == PCAP_ERROR) impl_->truncated = true;
     return std::nullopt;
   }
   CapturedPacket packet;
-  // A time that does not fit (seconds are 32 or 64 bits of anybody's) wraps, as it would in the file.
+  // A time that does not fit (seconds may have 32 or 64 bits) wraps around, as it would in the file.
   packet.time_ns =
       static_cast<Nanos>(static_cast<uint64_t>(header->ts.tv_sec) * static_cast<uint64_t>(kSecond) +
-                         static_cast<uint64_t>(header->ts.tv_usec));  // nanoseconds, as asked for
+                         static_cast<uint64_t>(header->ts.tv_usec));  // nanoseconds, as requested
   packet.link = impl_->link;
   packet.wire_length = header->len;
   packet.bytes = {reinterpret_cast<const char*>(bytes), header->caplen};

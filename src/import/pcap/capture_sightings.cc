@@ -17,7 +17,7 @@ namespace wf::pcap {
 namespace {
 
 constexpr uint16_t kDnsPort = 53;
-// Datagrams of DNS remembered, to know one that was captured twice.
+// Number of DNS datagrams remembered, to recognise one that was captured twice.
 constexpr size_t kRecentDatagrams = 64;
 constexpr Nanos kDoubleWithin = 100 * kMilli;
 
@@ -27,7 +27,7 @@ uint64_t Half(const IpAddress& address, size_t at) {
   return value;
 }
 
-// Fills `key`; tells which end of the key the source is.
+// Fills `key`; returns which end of the key the source is.
 End KeyOfFlow(const FiveTuple& flow, ConnectionKey& key) {
   const uint64_t source[2] = {Half(flow.source, 0), Half(flow.source, 8)};
   const uint64_t destination[2] = {Half(flow.destination, 0), Half(flow.destination, 8)};
@@ -47,7 +47,7 @@ End KeyOfFlow(const FiveTuple& flow, ConnectionKey& key) {
   return ordered ? 0 : 1;
 }
 
-// Nobody answers these.
+// These have no answer.
 bool IsGroupAddress(const IpAddress& address) {
   if (address.version == 6) return address.bytes[0] == 0xff;
   return address.bytes[0] >= 224;  // multicast, reserved and broadcast
@@ -142,7 +142,7 @@ class CaptureSightings::Impl {
                          Nanos time_ns);
   void Prepare(uint32_t slot, wf::pcap::End from);
   void LetSleep();
-  // Removes it as soon as its messages have been told.
+  // Removes it as soon as its messages have been emitted.
   void Retire(uint32_t slot) {
     if (!connections_.At(slot).asleep) connections_.Sleep(slot);
     retired_.emplace_back(slot, connections_.At(slot).number);
@@ -224,7 +224,7 @@ uint32_t CaptureSightings::Impl::NewConnection(const ConnectionKey& key, uint64_
   return slot;
 }
 
-// `from` is the end that sent the packet at hand.
+// `from` is the end that sent the current packet.
 void CaptureSightings::Impl::Prepare(uint32_t slot, wf::pcap::End from) {
   Connection& connection = connections_.At(slot);
   ++counts_.connections;
@@ -272,7 +272,7 @@ void CaptureSightings::Impl::ReceiveTcp(Nanos time_ns) {
     Prepare(slot, from);
   }
   if (slot == ConnectionTable::kNone) {
-    // What is left of a connection after its end begins none.
+    // Packets after the end of a connection do not begin a new one.
     if (!syn && segment.length == 0) return;
     slot = NewConnection(key, hash, from, time_ns);
     if (!syn) ++counts_.mid_stream;
@@ -357,7 +357,7 @@ bool CaptureSightings::Impl::ReceiveDns(Nanos time_ns) {
   return true;
 }
 
-// Connections of which nothing was heard for a while tell what they have.
+// Connections without packets for a while emit what they have.
 void CaptureSightings::Impl::LetSleep() {
   for (;;) {
     const uint32_t slot = connections_.OldestAwake();
@@ -373,7 +373,7 @@ void CaptureSightings::Impl::LetSleep() {
 
 void CaptureSightings::Impl::RemoveRetired() {
   for (const auto& [slot, number] : retired_) {
-    // Unless it was heard of again meanwhile, or has been removed.
+    // Unless it had packets meanwhile, or has been removed.
     const Connection* connection = connections_.Get(slot);
     if (connection != nullptr && connection->number == number && connection->asleep) Remove(slot);
   }

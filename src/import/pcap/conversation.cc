@@ -13,7 +13,8 @@
 namespace wf::pcap {
 namespace {
 
-// What is tried of a connection without a beginning, until it is read by direction changes.
+// How much of a connection without a beginning is tried before messages are inferred from changes of
+// direction.
 constexpr size_t kMostPieces = 24;
 constexpr size_t kMostKept = 64 << 10;
 
@@ -99,7 +100,7 @@ void Conversation::Undecided(End from, std::string_view bytes, Nanos time_ns, ui
     found = DetectProtocol(from, whole, DetectionEffort::kMayWait, context_);
   } else {
     found = DetectProtocol(from, bytes, DetectionEffort::kFinal, context_);
-    // The middle of something: a later packet may tell.
+    // The middle of a message: a later packet may show the protocol.
     if (found == Protocol::kBlind && pieces_.size() < kMostPieces && kept_ < kMostKept)
       found = Protocol::kUndecided;
     // What came before it has no beginning in this protocol.
@@ -133,7 +134,7 @@ void Conversation::Replay() {
   }
 }
 
-// Decides with what is there; if that tells nothing, it is `otherwise`.
+// Decides with the bytes there are; if they show nothing, the result is `otherwise`.
 void Conversation::Settle(Protocol otherwise) {
   if (dialogue_ != nullptr || pieces_.empty()) return;
   const End from = pieces_.front().from;
@@ -187,7 +188,7 @@ void Conversation::Closed(End from) {
 }
 
 void Conversation::Quiet() {
-  // Without a beginning, what was said so far tells nothing; with one, it is all there is.
+  // Without a beginning, the bytes so far show nothing; with one, they are all there is.
   if (!pieces_.empty() && context_.from_start[pieces_.front().from]) Settle();
   if (dialogue_ != nullptr) dialogue_->Quiet();
 }

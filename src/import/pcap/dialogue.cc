@@ -5,7 +5,7 @@
 namespace wf::pcap {
 namespace {
 
-// A unit's beginning that grows beyond this is none: HTTP servers refuse headers of a quarter of it.
+// A beginning that grows beyond this is not that of a unit: HTTP servers reject headers of a quarter of it.
 constexpr size_t kMostHeld = 128 << 10;
 // Turns without a message that was understood, until the protocol is given up.
 constexpr uint32_t kMostStrayTurns = 8;
@@ -92,7 +92,7 @@ size_t Dialogue::Data(End from, std::string_view bytes, Nanos time_ns, uint32_t 
   s.last_time = time_ns;
   if (s.lost) {
     if (!StartsHere(from, bytes)) {
-      // Both ends go on and nothing is found: this is not what it seemed to be.
+      // Both ends continue and no message is found: this is another protocol.
       if (stray_end_ != from) ++stray_turns_;
       stray_end_ = from;
       if (stray_turns_ > kMostStrayTurns && protocol_ != Protocol::kBlind) {
@@ -129,7 +129,7 @@ size_t Dialogue::Data(End from, std::string_view bytes, Nanos time_ns, uint32_t 
   const size_t used = Read(from, whole, held);
   if (s.lost) return bytes.size();
   if (over_) {
-    // What was held had been read as the beginning of a unit, which is now through.
+    // The held bytes were the beginning of a unit, which is now complete.
     return used >= held ? used - held : 0;
   }
   if (used >= held) s.held_time = s.last_time;

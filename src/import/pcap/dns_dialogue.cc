@@ -20,7 +20,7 @@ bool DnsDialogue::StartsHere(End from, std::string_view bytes) {
   if (!RoleKnown() || !LooksLikeDnsStream(bytes)) return false;
   DnsHeader header;
   const bool read = ReadDnsHeader(bytes.substr(2), DnsPort::kWellKnown, header);
-  // The middle of an answer may look like a head; that it answers a question asked is no accident.
+  // The middle of an answer may look like a header; that it answers an open query is no accident.
   return read &&
          (IsClient(from) ? !header.response : header.response && ids_.count(header.id) != 0);
 }

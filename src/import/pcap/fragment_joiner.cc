@@ -92,7 +92,7 @@ bool FragmentJoiner::Join(PacketHeaders& headers, Nanos time_ns, PacketFault& fa
     held_ += had.to - packet.bytes.size();
     packet.bytes.resize(had.to);
   }
-  // Only into the holes: of bytes told twice the first count.
+  // Only into the holes: where fragments overlap, the first bytes count.
   uint32_t from = had.from;
   for (const Range& known : packet.held) {
     if (known.from >= had.to) break;
@@ -114,7 +114,7 @@ bool FragmentJoiner::Join(PacketHeaders& headers, Nanos time_ns, PacketFault& fa
   held_ -= packet.bytes.size();
   whole_ = std::move(packet.bytes);
   packet.bytes = {};
-  // Captured too short, only what is before the first hole is of use.
+  // If captured too short, only the bytes before the first hole are usable.
   const uint32_t known = packet.held.empty() || packet.held[0].from != 0 ? 0 : packet.held[0].to;
   headers.fragment = headers.more_fragments = false;
   headers.fragment_offset = 0;

@@ -43,7 +43,7 @@ bool PlausibleFrame(std::string_view head) {
     case kContinuation:
       return stream != 0 && (flags & ~kEndHeaders) == 0;
     default:
-      // Extensions (ALTSVC, ORIGIN, PRIORITY_UPDATE …) are ignored by those who do not know them.
+      // Receivers ignore extensions (ALTSVC, ORIGIN, PRIORITY_UPDATE …) that they do not know.
       return type <= 0x10;
   }
 }

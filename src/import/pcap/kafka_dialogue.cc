@@ -123,7 +123,7 @@ size_t KafkaDialogue::ParseRequest(std::string_view bytes) {
   request_.start = FirstTime(client);
   request_.bytes = static_cast<int64_t>(size) + 4;
   if (!one_way) {
-    if (ids_.size() >= kMostOpen) ids_.clear();  // nobody answers: the responses are not captured
+    if (ids_.size() >= kMostOpen) ids_.clear();  // no answers: the responses are not captured
     ids_[request_.correlation] = request_.id;
   }
   set_untold_since(request_.start);

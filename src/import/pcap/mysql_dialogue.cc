@@ -8,7 +8,7 @@ namespace wf::pcap {
 namespace {
 
 constexpr size_t kMysqlHead = 4;
-constexpr size_t kLongestMysqlPacket = 0xffffff;  // longer payloads go on in the next packet
+constexpr size_t kLongestMysqlPacket = 0xffffff;  // longer payloads continue in the next packet
 constexpr size_t kLooked = 32;                    // of a packet's payload: enough for what decides
 constexpr uint8_t kOk = 0x00, kLocalFile = 0xfb, kEof = 0xfe, kError = 0xff;
 constexpr uint8_t kQuit = 0x01, kFieldList = 0x04, kStatistics = 0x09, kChangeUser = 0x11,
@@ -176,7 +176,7 @@ size_t MysqlDialogue::ParseClient(std::string_view packet, size_t length, bool w
   const uint8_t command = Read8(packet, kMysqlHead);
   if (command >= kMostCommands) return 0;
   if (command == kQuit || command == kCloseStatement || command == kSendLongData) {
-    ++counts().control;  // nobody answers these
+    ++counts().control;  // these have no answer
     return 1;
   }
   RequestBegins(command);
@@ -248,7 +248,8 @@ size_t MysqlDialogue::ParseServer(std::string_view packet, size_t length) {
       break;
     case Awaiting::kAfterColumns:
       awaiting_ = Awaiting::kRows;
-      // Exactly five bytes: EOF, before the rows. It may also tell of a cursor, whose rows come by COM_STMT_FETCH.
+      // Exactly five bytes: EOF, before the rows. It may also announce a cursor, whose rows come by
+      // COM_STMT_FETCH.
       if (first == kEof && length == 5) {
         constexpr uint16_t kCursorExists = 0x0040;
         if ((Little16(body, 3) & kCursorExists) != 0) reply_through_ = true;
@@ -300,7 +301,7 @@ void MysqlDialogue::FirstOfReply(std::string_view body, size_t length) {
       ends_ = with_eof_ ? (columns > 0 ? 1u : 0u) + (parameters > 0 ? 1u : 0u) : 0u;
       return;
     }
-    // With EOF packets or without, nobody can tell before they come; clients wait for the whole.
+    // Whether EOF packets come is unknown beforehand; clients wait for the whole reply.
     awaiting_ = Awaiting::kUntilTurn;
     ReplyLastsUntilTurn();
     return;

@@ -65,7 +65,7 @@ void OrderedDialogue::ReplyEnds() {
   if (!reply_.open) return;
   reply_.open = false;
   const Nanos time_ns = LastTime(OtherEnd(context().client));
-  // A server may answer before it has the whole request: the call is told first.
+  // A server may answer before it has the whole request: the call is emitted first.
   if (request_.open && reply_.matched && reply_.exchange.id == request_.id) TellRequest(-1);
   if (reply_.matched) {
     EmitReturn(reply_.exchange.id, time_ns, reply_.bytes);

@@ -124,7 +124,7 @@ size_t PostgresDialogue::ParseClient(std::string_view bytes) {
     return bytes.size();
   }
   types_[client] = type;
-  // Data of a COPY and passwords belong to the exchange that asked for them.
+  // Data of a COPY and passwords belong to the exchange that requested them.
   const bool answers = type == 'd' || type == 'c' || type == 'f' || type == 'p';
   if (!answers && type != 'X' && !request_.open) RequestBegins();
   if (request_.open) request_.bytes += length + 1;

@@ -15,7 +15,7 @@
 namespace wf::pcap {
 namespace {
 
-// Longer first lines are refused by servers.
+// Servers reject longer first lines.
 constexpr size_t kLongestFirstLine = 16 << 10;
 // From here up Linux gives ports to clients; IANA's range begins higher.
 constexpr uint16_t kFirstEphemeral = 32768;
@@ -73,7 +73,7 @@ bool CouldBecomeRedis(std::string_view bytes) {
                      [](char c) { return (c >= '0' && c <= '9') || c == '\r' || c == '\n'; });
 }
 
-// The beginning of something with a binary length or version in front, too short to tell.
+// The beginning of a binary length or version, too short to decide.
 bool CouldBecomeBinary(std::string_view bytes, const DialogueContext& context) {
   const uint8_t first = Read8(bytes, 0);
   if (first >= 20 && first <= 24 && bytes.size() < 5) return true;  // TLS

@@ -224,7 +224,7 @@ void RedisDialogue::CommandEnds(const Value& value) {
   RequestEnds();
 }
 
-// A message that nobody asked for: of a subscription, an invalidation, or of MONITOR.
+// A message without a request: of a subscription, an invalidation, or of MONITOR.
 bool RedisDialogue::IsPush(const Value& value) const {
   const std::string& kind = value.words[0];
   if (value.type == '>') return !IsSubscription(kind);

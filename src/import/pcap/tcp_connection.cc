@@ -237,7 +237,8 @@ void TcpConnection::Lose(End from, uint32_t up_to) {
   conversation_.Gap(from, bytes);
 }
 
-// Takes the earliest held segment's missing bytes as lost: of its own end, or those that it acknowledges.
+// Counts the missing bytes before the earliest held segment as lost: of its own end, or those that it
+// acknowledges.
 void TcpConnection::GiveUpOne() {
   const End from = EarliestHeld();
   const TcpSegment& head = ends_[from].held.front().segment;

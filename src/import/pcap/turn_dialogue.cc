@@ -41,7 +41,7 @@ bool LooksLikeTls(std::string_view bytes) {
 void TurnDialogue::EndTurn() {
   if (turn_.speaker == kNoEnd) return;
   if (turn_.missed) {
-    // Nothing to tell: when it was, nobody knows.
+    // Nothing to emit: its time is unknown.
   } else if (!RoleKnown()) {
     if (!turn_.told) EmitMessage(turn_.speaker, turn_.id, turn_.start, turn_.bytes);
   } else if (IsClient(turn_.speaker)) {
@@ -105,7 +105,7 @@ void TurnDialogue::TellOpenCalls(Nanos) {
 }
 
 void TurnDialogue::Quiet() {
-  // The client's turn goes on when it does; the server's is taken as over.
+  // The client's turn continues with its next bytes; the server's counts as over.
   if (turn_.speaker != kNoEnd && RoleKnown() && IsClient(turn_.speaker)) {
     TellOpenCalls(0);
   } else {

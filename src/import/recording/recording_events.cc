@@ -112,8 +112,8 @@ class Writer {
     body_.TextRef(key);
     body_.TextValue(value);
   }
-  // In a request's trace the thread is known by the request's own blocks, which what it held belongs to: there ours
-  // must not be taken for one of them.
+  // In a request's trace the thread is known by the request's own blocks, which its holds belong to: our
+  // blocks must not be mistaken for one of them.
   void ThreadId(const ThreadFacts& thread, TraceId trace) {
     body_.TextRef(trace == own_trace_ ? "thread.id" : "recorded.thread.id");
     body_.IntValue(thread.tid);
@@ -128,7 +128,8 @@ class Writer {
   int64_t sequence_ = 0;                           // of the thread being written
   std::unordered_map<uint32_t, SubId> creations_;  // by the thread as an object
   std::vector<std::vector<Stretch>> stretches_;    // by thread
-  // Who let this one go on: the latest that released what its opening call acquired. kNone: nobody.
+  // The sub-computation that ended this one's wait: the latest that released what its opening call acquired.
+  // kNone: none.
   std::vector<SubId> let_go_by_;
   struct Hold {
     uint64_t number;

@@ -26,7 +26,7 @@ static_assert(sizeof(StampHeader) == 16);
 // At 10 Mbit/s of full frames, over four seconds; a gigabit of them, 40 ms.
 constexpr uint32_t kRingBytes = 8u << 20;
 
-// Looks at the packet, and lets it go on.
+// Reads the packet and lets it pass.
 std::vector<bpf_insn> StampProgram(const bpf::BpfMap& ring, const bpf::BpfMap& dropped,
                                    uint32_t snap) {
   using R = bpf::BpfReg;
@@ -72,13 +72,13 @@ std::vector<bpf_insn> StampProgram(const bpf::BpfMap& ring, const bpf::BpfMap& d
   a.Bind(submit);
   bpf::AppendRingSubmit(a, ring, R::r7);
   a.Bind(out);
-  a.Return(TC_ACT_UNSPEC);  // no opinion: whoever else classifies decides
+  a.Return(TC_ACT_UNSPEC);  // no verdict: other classifiers decide
   return a.Finish();
 }
 
-// From the monotonic clock to Unix time. Whoever reads two clocks may be stopped in between, and a packet's stamp would
-// be off by as much and lie behind its own egress; so the wall clock is read between two looks at the other one, and the
-// closest of some such readings counts.
+// The offset from the monotonic clock to Unix time. A thread that reads two clocks may be interrupted in
+// between; then a packet's time would be off by as much and after its own egress. So the wall clock is read
+// between two readings of the other one, and the closest of several such readings counts.
 Nanos WallClock() {
   Nanos offset = 0, closest = INT64_MAX;
   for (int i = 0; i < 8; ++i) {

@@ -70,7 +70,7 @@ struct DescriptorKey {
   uint32_t process;
   int32_t fd;
 };
-constexpr int32_t kUringSeen = -1;  // in place of a descriptor: told already
+constexpr int32_t kUringSeen = -1;  // in place of a descriptor: already reported
 
 enum CounterSlot : uint32_t { kRingFull, kTableFull, kLateSends, kCounters };
 // Of a process or a descriptor, which is kWatch once it was connected or accepted, and kKnow when the reader has seen
@@ -171,7 +171,7 @@ class Program : private MapProgram {
     TimeOf();
     a_.Jump(whole);
 
-    a_.Bind(uring);  // told once of a process
+    a_.Bind(uring);  // reported once per process
     Identify();
     a_.Move(R::r9, kUringSeen);
     WriteKey();
@@ -183,7 +183,7 @@ class Program : private MapProgram {
     TimeOf();
     a_.Jump(whole);
 
-    a_.Bind(closes);  // of what was told of
+    a_.Bind(closes);  // for descriptors that were reported
     Identify();
     WriteKey();
     Lookup(maps_.descriptors, kKey);
@@ -197,7 +197,7 @@ class Program : private MapProgram {
     const auto made = a_.NewLabel();
     a_.Bind(opens);
     a_.JumpIf(R::r8, C::kEqual, static_cast<int32_t>(IoCall::kConnect), made);
-    a_.Move(R::r9, R::r7);  // what was accepted
+    a_.Move(R::r9, R::r7);  // the accepted descriptor
     a_.Bind(made);
     Identify();
     DropUnwatched();

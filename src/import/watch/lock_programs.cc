@@ -27,7 +27,7 @@ constexpr int16_t kFirstArgument = 0, kSecondArgument = 8, kResult = 0;  // x0, 
 struct Asking {
   uint64_t address, requested, mode;
 };
-// Padding is told explicitly: the verifier wants every byte of a key written.
+// Padding is explicit: the verifier requires every byte of a key to be written.
 struct HeldKey {
   uint64_t address;
   uint32_t thread, zero;
@@ -177,7 +177,7 @@ class Program : private MapProgram {
     FrameAddress(R::r3, kThread);
     a_.Move(R::r4, sizeof(bpf_pidns_info));
     a_.Call(BPF_FUNC_get_ns_current_pid_tgid);
-    a_.JumpIf(R::r0, C::kNotEqual, 0, out_);  // a child that went into a namespace of its own
+    a_.JumpIf(R::r0, C::kNotEqual, 0, out_);  // a child that entered another namespace
   }
   // Of the lock in r7.
   void WriteKey() {

@@ -13,14 +13,14 @@
 namespace wf::watch {
 namespace {
 
-// So long after a message both ends have told of it: records of two processors come in about their order only.
+// This long after a message both ends have reported it: records of two processors are only roughly in order.
 constexpr Nanos kGrace = 500 * kMilli;
 // A return that has not grown for so long is whole. Less than the reordering that readers of message text allow.
 constexpr Nanos kQuiet = 5 * kSecond;
-// Messages are told so often, many at a time.
+// How often messages are emitted, many at a time.
 constexpr Nanos kTurn = 250 * kMilli;
 
-// What we know of a process since its first record.
+// What is known about a process since its first record.
 struct Watched {
   std::string name;
   bool wanted = false;
@@ -144,7 +144,8 @@ struct WatchedMessages::Impl {
       case IoCall::kAccept:
         Close(key);
         roles[key] = record.call == IoCall::kConnect;
-        // Now, because it may be gone soon; a connection still being made is looked at when it is first used.
+        // At once, because the process may end soon; a connection still being made is looked up when it is
+        // first used.
         if (std::optional<SocketFacts> facts = host.Socket(record.process, record.fd))
           Begin(record, process, key, *facts);
         return;
@@ -194,7 +195,7 @@ struct WatchedMessages::Impl {
       end.connection = ConnectionOf(facts, end.client);
     } else {
       if (!filter.ports.empty() || (!end.client && IsWanted(facts.peer_process))) {
-        // The other end tells of it.
+        // The other end reports it.
         verdicts.ignore_descriptor(record.process, record.fd);
         return nullptr;
       }

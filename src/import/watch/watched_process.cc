@@ -84,7 +84,7 @@ pid_t InnermostPid(const std::string& status, pid_t pid) {
   return pid;
 }
 
-// What lies behind a file's last mapping may be its zeroed data or somebody's memory; only the file tells.
+// What follows a file's last mapping may be its zeroed data or other memory; only the file shows it.
 std::vector<WatchedProcess::Image> ImagesOf(const WatchedProcess& process) {
   std::vector<WatchedProcess::Image> images;
   std::string_view last;
