@@ -76,7 +76,8 @@ bool CoverageReader::Follow(Frame& frame, uint64_t block) {
   return true;
 }
 
-// True if `block` is no block, but the caller's address that a function left behind which ended by a jump.
+// True if `block` is not a block but the return address of the caller, left by a function that ended with a
+// jump.
 bool CoverageReader::IsTail(uint64_t block, int64_t height) const {
   if (frames_.empty() || height <= frames_.back().height) return false;
   const auto callee = paths_.CalleeBefore(block);

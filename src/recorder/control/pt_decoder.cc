@@ -81,7 +81,7 @@ Decoder Allocate(const PtFacts& facts, std::vector<uint8_t>& bytes, const CodeAt
   config.nom_freq = facts.nominal_frequency;
   config.cpuid_0x15_eax = facts.cpuid_15_eax;
   config.cpuid_0x15_ebx = facts.cpuid_15_ebx;
-  // A processor that libipt does not know has no errata that it could work around.
+  // libipt has no workarounds for errata of a processor that it does not know.
   if (pt_cpu_errata(&config.errata, &config.cpu) < 0)
     std::memset(&config.errata, 0, sizeof config.errata);
   Decoder decoder(pt_insn_alloc_decoder(&config));
@@ -90,7 +90,7 @@ Decoder Allocate(const PtFacts& facts, std::vector<uint8_t>& bytes, const CodeAt
   return decoder;
 }
 
-// From one place where the stream can be entered until it ends or makes no sense. The status that ended it.
+// Decodes from one entry point of the stream until it ends or is invalid. Returns the status that ended it.
 int DecodeStretch(pt_insn_decoder* decoder, int status, uint64_t most, Walk& walk) {
   while (walk.out.instructions < most) {
     while ((status & pts_event_pending) != 0) {

@@ -47,7 +47,7 @@ bool FitForPreload(const std::string& folder) {
   return ::statvfs(folder.c_str(), &mount) != 0 || (mount.f_flag & ST_NOEXEC) == 0;
 }
 
-// Ours or root's, and nobody else's to write.
+// Owned by us or root, and not writable for others.
 bool Trusted(const struct stat& facts) {
   return (facts.st_uid == ::geteuid() || facts.st_uid == 0) &&
          (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;

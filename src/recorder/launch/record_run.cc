@@ -39,7 +39,7 @@ bool ReadHead(const std::string& path, SharedHead& head) {
   return whole && std::memcmp(head.head.magic, kMagic, sizeof(kMagic)) == 0;
 }
 
-// The children of an earlier recording of this name would be taken for children of this one.
+// Children of an earlier recording of this name would be mistaken for children of this one.
 void RemoveChildren(const std::string& file) {
   SharedHead head;
   for (int number = 1;; ++number) {
@@ -49,7 +49,7 @@ void RemoveChildren(const std::string& file) {
   }
 }
 
-// An empty file to record into. What is wrong, if it cannot be.
+// Creates an empty file to record into. Returns the error if that fails.
 std::string PrepareFile(const std::string& file) {
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return file + ": " + std::strerror(errno);
@@ -97,13 +97,13 @@ void SetEnvironment(const std::string& library, const std::string& file,
     ::unsetenv(kPolicyVariable);
   } else {
     ::setenv(kPolicyVariable, options.policy.c_str(), 1);
-    // A function that is looked up when it is first called is written into a page that all threads use: whoever called
-    // it first would hand its labels to everybody.
+    // A function that is looked up on its first call is written into a page that all threads use: the first
+    // caller would pass its labels to all threads.
     ::setenv("LD_BIND_NOW", "1", 1);
   }
 }
 
-// What the new process tells us if it cannot become the program.
+// What the new process reports if it cannot execute the program.
 struct Failure {
   enum Stage : int { kFile, kExec } stage;
   int error;
@@ -164,7 +164,7 @@ void Forward(int signal) {
   if (g_child > 0) ::kill(g_child, signal);
 }
 
-// While the program runs: what the terminal sends reaches it anyway; what is sent to us is meant for it.
+// While the program runs: signals of the terminal reach it anyway; signals sent to us are passed on to it.
 class SignalsForChild {
  public:
   SignalsForChild() {
@@ -188,7 +188,7 @@ class SignalsForChild {
   struct sigaction before_[6];
 };
 
-// Until the scribe has let go of the file. Its lock is the sign; a scribe that died has let go too.
+// Waits until the scribe has released the file. Its lock shows this; a scribe that died has released it too.
 bool WaitForScribe(const std::string& file) {
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return true;

@@ -26,7 +26,8 @@ Result<TakenSnapshot> RequestSnapshot(uint32_t pid) {
   const uint32_t size = SnapshotSocketName(pid, address);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0)
     return NotFound(process + ": is not recorded", "wherefore record -- PROG records one");
-  // Anybody may have taken the name: the file it tells of is only believed of ourselves, and of root.
+  // Any process may have taken the name: the file it names is trusted only if it comes from our own user or
+  // root.
   ucred peer{};
   socklen_t peer_size = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0 ||

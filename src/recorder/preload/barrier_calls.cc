@@ -1,6 +1,6 @@
-// Barriers. Which round a thread took part in cannot be learned from libc's barrier when more threads use it than it
-// holds: whoever comes first is decided inside. So barriers of one process are ours, in the memory that the program set
-// aside for libc's: the arrival itself numbers the round. Those shared between processes stay libc's.
+// Barriers. libc's barrier does not show which round a thread took part in when more threads use it than it
+// holds: the order is decided inside. So barriers of one process are our own, in the memory that the program
+// reserved for libc's: the arrival itself numbers the round. Barriers shared between processes stay libc's.
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -23,8 +23,8 @@ struct Barrier {
 };
 static_assert(sizeof(Barrier) <= sizeof(pthread_barrier_t));
 
-// Of a barrier of libc's: how many had come when its last round was over, and how many it holds. Whoever comes next, of
-// whichever process, takes part in the round after it, unless more threads use it than it holds.
+// For a barrier of libc's: how many had arrived when its last round ended, and how many it holds. The next
+// thread, of any process, takes part in the round after it, unless more threads use it than it holds.
 uint64_t RoundOf(const pthread_barrier_t* barrier) {
   uint32_t words[3];
   std::memcpy(words, barrier, sizeof(words));
@@ -53,7 +53,7 @@ Passage Arrive(Barrier* barrier) {
   const uint64_t place = barrier->arrived.fetch_add(1, std::memory_order_acq_rel);
   return {place / barrier->count, (place + 1) % barrier->count == 0};
 }
-// The last to leave lets destroy go on; nothing of the barrier is touched afterwards.
+// The last thread to leave lets destroy continue; nothing of the barrier is touched afterwards.
 void Pass(Barrier* barrier, const Passage& passage) {
   if (passage.last) {
     barrier->rounds.fetch_add(1, std::memory_order_acq_rel);
@@ -132,7 +132,7 @@ WF_EXPORT int pthread_barrier_destroy(pthread_barrier_t* barrier) {
   EndObject(ObjectKind::kBarrier, barrier);
   Barrier* own = Ours(barrier);
   if (own == nullptr) return real.pthread_barrier_destroy(barrier);
-  // As libc does: whoever still leaves the last round is waited for.
+  // As in libc: waits for threads that are still leaving the last round.
   while (own->left.load(std::memory_order_acquire) !=
          own->arrived.load(std::memory_order_acquire) / own->count * own->count) {
     timespec pause = {0, 20'000};

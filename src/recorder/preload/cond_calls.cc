@@ -40,7 +40,7 @@ int RecordCondWait(Slot* slot, Op op, uint64_t site, const void* condition, cons
     state.call.Act(state.mutex, Role::kAcquireAll);
     if (timed_out) state.call.Flag(kTimedOut);
   } else {
-    // It never let go of the mutex (EINVAL, EPERM).
+    // It never released the mutex (EINVAL, EPERM).
     state.call.DropActions();
     state.call.Flag(kFailed);
   }

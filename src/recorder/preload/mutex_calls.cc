@@ -49,7 +49,7 @@ int TryThenBlock(Call& call, const ObjectRef& object, Lock* lock, Op op, int (*t
 
 bool IsRobust(const pthread_mutex_t* mutex) { return (mutex->__data.__kind & 16) != 0; }
 
-// Whether it will have to wait is read off its word: who holds it, and whether that one lives.
+// Whether it will have to wait is read from its word: the holder, and whether that one is alive.
 template <typename Blocking>
 int LockRobust(Call& call, const ObjectRef& object, pthread_mutex_t* mutex,
                const Blocking& blocking) {
@@ -130,7 +130,7 @@ WF_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* un
 WF_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
                                       const timespec* until) {
   Slot* slot = CurrentSlot();
-  // An unknown clock is refused before the lock is looked at.
+  // An unknown clock is rejected before the lock is looked at.
   if (slot == nullptr) return real.pthread_mutex_clocklock(mutex, clock, until);
   if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
     return RecordRefused(slot, Op::kMutexClocklock, WF_SITE, ObjectKind::kMutex, mutex,

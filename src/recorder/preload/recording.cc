@@ -17,8 +17,9 @@ DepthHooks g_hooks;
 
 namespace {
 
-// How long a thread waits for the scribe when its ring is full. Long enough for a machine that is badly overloaded (a
-// ring is emptied in milliseconds), short enough that a scribe somebody stopped does not stop the program.
+// How long a thread waits for the scribe when its ring is full. Long enough for a machine that is badly
+// overloaded (a ring is emptied in milliseconds), short enough that a stopped scribe does not stop the
+// program.
 constexpr uint64_t kPatienceNs = 2'000'000'000;
 
 }  // namespace
@@ -34,7 +35,7 @@ bool WaitForRoom(Slot* slot, uint64_t size) {
     const uint32_t scribe = region->scribe.load(std::memory_order_relaxed);
     const bool gone = scribe != 0 && RawCall(SYS_kill, scribe, 0) == -ESRCH;
     if (gone || MonotonicNs() - began > kPatienceNs) {
-      // From now on nobody waits: what does not fit is counted.
+      // From now on no thread waits: records that do not fit are counted.
       region->broken.store(ETIMEDOUT, std::memory_order_relaxed);
       return false;
     }

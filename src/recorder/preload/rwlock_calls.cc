@@ -1,5 +1,5 @@
-// Read-write locks. A reader acquires what writers released, a writer what everybody did; so an unlock must know which
-// it is: the writer says so in the entry while it holds the lock alone.
+// Read-write locks. A reader acquires what writers released, a writer what readers and writers released; so
+// an unlock must know which it is: a writer marks the entry while it holds the lock alone.
 #include <errno.h>
 
 #include "recorder/preload/recording.h"

@@ -1,4 +1,4 @@
-// `wherefore_snapshot()`: the program asks for a snapshot of itself (include/wherefore/record.h).
+// `wherefore_snapshot()`: the program requests a snapshot of itself (include/wherefore/record.h).
 #include <linux/futex.h>
 
 #include "recorder/preload/raw_calls.h"
@@ -9,7 +9,7 @@
 namespace wf::recorder {
 namespace {
 
-// As long as a thread waits for room in its ring at most: whoever stopped the scribe does not stop the program.
+// At most as long as a thread waits for room in its ring: a stopped scribe must not stop the program.
 constexpr uint64_t kPatienceNs = 2'000'000'000;
 
 int TakeSnapshot() {

@@ -41,7 +41,7 @@ void SnapshotRequests::Answer(int connection, uint32_t number, const char* file)
   static SnapshotAnswer answer;
   answer.number = number;
   std::strncpy(answer.file, file, sizeof(answer.file) - 1);
-  // It fits into the socket's buffer; whoever has gone meanwhile gets nothing.
+  // It fits into the socket's buffer; a requester that has ended meanwhile gets nothing.
   RawCall(SYS_sendto, connection, Arg(&answer), sizeof(answer), MSG_NOSIGNAL, 0, 0);
   RawCall(SYS_close, connection);
 }

@@ -182,7 +182,7 @@ bool TakeOver(int fd, SharedHead& fresh) {
 }
 
 const char* StartDepths() {
-  // The emulator tells the pages, too.
+  // The emulator reports the pages too.
   if ((g_depth & kData) != 0 && !UnderEmulator()) {
     const char* why = StartDataDepth();
     if (why != nullptr) return why;
@@ -435,7 +435,7 @@ namespace {
 
 __attribute__((constructor(101))) void OnLoad() {
   EnsureStarted();
-  // Children that libc makes by itself (system, popen) learn by this that the file is not theirs.
+  // Shows children that libc makes by itself (system, popen) that the file is not theirs.
   if (g_region != nullptr && Environment(kRootVariable) == nullptr) {
     char text[16] = "";
     AppendNumber(text, g_root_pid);

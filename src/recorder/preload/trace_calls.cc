@@ -1,5 +1,5 @@
-// Which request a thread works for: libwherefore, if the program has it, tells at every change (src/client/tracer/recorder_link.h),
-// so that what a request waited for in its threads is known as its own.
+// Which request a thread works for: libwherefore, if the program has it, reports every change
+// (src/client/tracer/recorder_link.h), so that waits in a request's threads are known to belong to it.
 #include "recorder/preload/recording.h"
 
 using namespace wf::recorder;

@@ -35,8 +35,8 @@ void BranchLog::Reset() {
   since_reset_ = 0;
 }
 
-// What found no room is missing until the ring has some again; the stream then says so, and that sites are told anew,
-// because theirs may have been among what is missing. False: there is still no room.
+// Operations without room are missing until the ring has room again. Then the stream says so, and that sites
+// are defined anew, because their definitions may be among the missing ones. False: there is still no room.
 bool BranchLog::Ready() {
   if (missing_ == 0) [[likely]]
     return true;
@@ -74,7 +74,7 @@ void BranchLog::Close() {
   opening_ = false;
 }
 
-// The number of the block's site, told now if it was not yet. False: there is no room.
+// The number of the block's site, which is defined now if it was not yet. False: there is no room.
 bool BranchLog::FindSite(const Block& block, uint32_t& site) {
   if (block.id < numbers_.size() && numbers_[block.id].epoch == epoch_) [[likely]] {
     site = numbers_[block.id].site;

@@ -1,5 +1,5 @@
-// The scribe asks whether threads are processes that share their memory. Under the emulator they never are: the plugin
-// itself tells the pages.
+// The scribe checks whether threads are processes that share their memory. Under the emulator they never are:
+// the plugin itself reports the pages.
 #include "recorder/preload/data/data_depth.h"
 
 namespace wf::recorder::data {

@@ -121,7 +121,7 @@ void TransferLog::Note(const data::Channel& channel, const data::Passage& passag
   records_.insert(records_.end(), bytes, bytes + record.transfer.head.size);
 }
 
-// The thread is in a system call: nobody else writes to its ring.
+// The thread is in a system call, so nothing else writes to its ring.
 void TransferLog::Put(data::TransferRecord& record) {
   const uint32_t size = record.transfer.head.size;
   record.transfer.time_ns -= region_->started_ns;

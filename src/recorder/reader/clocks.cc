@@ -27,7 +27,7 @@ Clocks Clocks::Compute(const Recording& recording) {
   };
   std::vector<Released> released(recording.objects.size());
   std::map<std::pair<uint32_t, uint64_t>, ClockTree::Root> rounds;  // of barriers
-  // What came before a file of slots begins is taken to have happened before all that is in it.
+  // Everything before the start of a file of slots is assumed to have happened before all that is in it.
   ClockTree::Root before = ClockTree::kZero;
   for (const ThreadFacts& thread : recording.threads)
     before = tree.With(before, thread.id, thread.first_index);

@@ -172,7 +172,8 @@ void RecordingBuilder::AddMemory(std::string_view record, uint32_t thread) {
 }
 
 RecordingBuilder::ThreadDraft* RecordingBuilder::Thread(uint32_t id) {
-  // Threads are numbered as they are created, so an id far beyond what was seen is a lie that would cost memory.
+  // Threads are numbered as they are created, so an id far beyond those seen is invalid and would cost
+  // memory.
   ++thread_records_;
   // A file of slots may begin with any number. A million drafts take some hundred megabytes.
   if (id >= threads_.size() + 4096 + 64 * std::min<uint64_t>(thread_records_, 1 << 16) &&
@@ -399,7 +400,7 @@ void RecordingBuilder::AddInside(std::string_view record) {
   Inside inside;
   if (!Take(record, inside)) return Count("broken_records");
   ThreadDraft* const thread = Running(inside.thread);
-  if (thread == nullptr) return;  // it began before what is kept
+  if (thread == nullptr) return;  // it began before the kept part
   thread->inside = {true,
                     static_cast<Op>(inside.head.detail),
                     ObjectAt(inside.object),
@@ -419,7 +420,7 @@ void RecordingBuilder::AddSnapshot(std::string_view record, ChunkKind where) {
   if (!Take(record, one)) return Count("broken_records");
   snapshots_.push_back({one.number, Time(one.start_ns), Time(one.end_ns), {}});
   if (where != ChunkKind::kCheckpoint) return;
-  // So many snapshots of so many threads that they would fill the memory: the times of the later ones alone must do.
+  // Too many snapshots of too many threads would fill the memory: for later ones only the times are kept.
   written_entries_ += threads_.size();
   if (written_entries_ > kMostWritten) return Count("snapshots_told_by_time");
   snapshots_.back().written = EndedOfAll();
@@ -451,7 +452,7 @@ void RecordingBuilder::LayOutThreads(Recording& recording) {
     if (thread.inside.known) EndInside(thread);
     EndSub(thread);
   }
-  // What never settled cannot be told apart from what came before.
+  // What never settled cannot be distinguished from what came before.
   if (base_open_) base_.assign(threads_.size(), UINT32_MAX);
   if (!base_.empty()) SlotBase(*this).Apply();
   size_t subs = 0, actions = 0, pages = 0, transfers = 0;

@@ -78,7 +78,7 @@ class Replayer {
     }
   }
 
-  // Replays the thread, and whom it wakes, as far as they get.
+  // Replays the thread, and the threads it wakes, as far as possible.
   void Advance(uint32_t first) {
     awake_.push_back(first);
     while (!awake_.empty()) {

@@ -161,7 +161,7 @@ Status ReleaseSlot(const std::string& path, uint32_t number) {
   if (!table)
     return BadInput(path + ": has no slots to release", "record with --slots or --snapshot-every");
   const auto place = table->PlaceOf(number);
-  // A slot that is being written is no snapshot yet.
+  // A slot that is being written is not a snapshot yet.
   if (!place || table->entries[*place].use == SlotUse::kWriting)
     return NoSuchSnapshot(path, number);
   const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));

@@ -1,5 +1,6 @@
-// Control depth: the branches taken within each sub-computation. The emulator's plugin tells them, if the program runs
-// in it; the processor, if `wherefore record` found that it can; else the blocks of a program that was compiled to tell.
+// Control depth: the branches taken within each sub-computation. They come from the emulator's plugin, if the
+// program runs in it; from the processor, if `wherefore record` found that it can trace; else from the blocks
+// of a program that was compiled to report them.
 #include <stdlib.h>
 
 #include "recorder/preload/control/branch_rings.h"
@@ -14,9 +15,9 @@
 namespace wf::recorder {
 namespace {
 
-DepthHooks g_others;  // data depth's, which go on
+DepthHooks g_others;  // those of data depth, which stay in use
 
-// Little, because it is on a stack that may be a small one for signals; the plugin keeps the rest until it is asked again.
+// Small, because it may be on a small signal stack; the plugin keeps the rest until the next request.
 constexpr uint64_t kRunsAtOnce = 64;
 
 struct PagesRecord {

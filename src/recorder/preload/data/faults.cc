@@ -20,7 +20,7 @@
 namespace wf::recorder::data::faults {
 namespace {
 
-// Every run is a mapping of its own to the kernel, which allows some 65,000.
+// Every run is a separate mapping to the kernel, which allows some 65,000.
 constexpr int kMostRuns = 8192;
 
 void Protect(uint64_t start, uint64_t end, int protection) {

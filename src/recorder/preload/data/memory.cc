@@ -110,7 +110,7 @@ long MapFile(uint64_t address, uint64_t length, int protection, int flags, int f
       (flags & ~(MAP_FIXED | MAP_FIXED_NOREPLACE)) |
       ((flags & MAP_FIXED_NOREPLACE) == MAP_FIXED_NOREPLACE ? MAP_FIXED_NOREPLACE : MAP_FIXED);
   const auto start = static_cast<uint64_t>(chosen);
-  // userfaultfd refuses a shared mapping that may never be written; a private one reads the same bytes.
+  // userfaultfd rejects a shared mapping that may never be written; a private one reads the same bytes.
   const bool read_only = !is_private && (Kernel(SYS_fcntl, fd, F_GETFL) & O_ACCMODE) == O_RDONLY &&
                          (protection & PROT_WRITE) == 0;
   const long result =
@@ -219,7 +219,7 @@ long ProtectCall(uint64_t address, uint64_t length, int protection) {
     return Kernel(SYS_mprotect, static_cast<long>(address), static_cast<long>(length), protection);
   if (region->end >= end && region->protection == wanted) return 0;
   if (region->kind == RegionKind::kFile && (wanted & PROT_WRITE) != 0 && region->map_private != 0) {
-    // It becomes memory: nobody may see what is written but this program, and all its processes shall.
+    // It becomes memory: writes must be visible to all processes of this program, and to no other.
     const Region was = *region;
     const uint64_t stop = end < was.end ? end : was.end;
     const uint64_t backing = TakeAnnex(stop - address);

@@ -169,7 +169,7 @@ void ApplyRange(uint64_t start, uint64_t end) {
   }
 }
 
-// The change is made here already; the others learn of it.
+// The change is already made here; the other processes are notified.
 void Announce(uint64_t start, uint64_t end) {
   const uint64_t version = shared->version.load(std::memory_order_relaxed);
   shared->changes[version % kMaxChanges] = {start, end};

@@ -48,7 +48,7 @@ void Install(int signal, void (*handler)(int, siginfo_t*, void*), uint64_t flags
   Kernel(SYS_rt_sigaction, signal, Word(&action), 0, 8);
 }
 
-// The control signal interrupted a call of the program; it shall not know.
+// The control signal interrupted a call of the program, which must not notice.
 void RestartStub(ucontext_t* context) {
   greg_t* registers = context->uc_mcontext.gregs;
   if (registers[REG_RAX] != -EINTR) return;

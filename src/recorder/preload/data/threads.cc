@@ -80,8 +80,8 @@ void Reap() {
   }
 }
 
-// Everyone notes what its last sub-computation touched, those in the kernel too, then none goes on. A process that does
-// not answer loses that.
+// Every process records what its last sub-computation touched, those in the kernel too, then none continues.
+// A process that does not answer loses that.
 void GatherLastPages() {
   if (hooks.last_pages != nullptr) hooks.last_pages();
   shared->gathered.store(0);
@@ -332,8 +332,8 @@ void ForkCall(ucontext_t* context, uint64_t flags, uint64_t parent_tid, uint64_t
 
 namespace {
 
-// What the kernel does with the robust mutexes of a thread that ends, done before anybody can have joined it: the
-// kernel's own turn comes only when the process ends, later.
+// What the kernel does with the robust mutexes of a thread that ends, done before another thread can have
+// joined it: the kernel does it only when the process ends, later.
 void GiveUpRobustMutexes() {
   uint64_t head = 0, length = 0;
   Kernel(SYS_get_robust_list, 0, Word(&head), Word(&length));
@@ -374,7 +374,7 @@ void EndThread() {
   if (last) End(EndKind::kExit, 0);
   if (self->is_main != 0) {
     shared->main_gone.store(1);
-    if (self->clear_tid != 0) {  // somebody may join it
+    if (self->clear_tid != 0) {  // another thread may join it
       *reinterpret_cast<volatile uint32_t*>(self->clear_tid) = 0;
       Kernel(SYS_futex, static_cast<long>(self->clear_tid), FUTEX_WAKE, 1);
     }
