@@ -19,7 +19,8 @@ class TaskManager {
 
   Message Handle(const Message& call) {
     Message answer;
-    const uint64_t bytes = call.numbers.empty() ? 0 : std::min<uint64_t>(call.numbers[0], kWorkDisk);
+    const uint64_t bytes =
+        call.numbers.empty() ? 0 : std::min<uint64_t>(call.numbers[0], kWorkDisk);
     thread_local std::mt19937_64 draw{std::random_device()()};
     const std::string path = FileName(static_cast<int>(draw() % static_cast<uint64_t>(files_)));
     answer.failed = bytes > 0 && store_.Read(path, 0, bytes) == bytes ? 0 : 1;

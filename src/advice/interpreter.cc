@@ -221,8 +221,8 @@ class Flight {
   std::vector<Value> observed_;    // what cells refer to
   MadeTexts made_;
   std::vector<Slot> unpacked_;  // the first `slots_`
-  std::vector<uint32_t> origins_,
-      next_origins_;  // of each tuple, for each of them, the row it came from
+  // Of each tuple, for each of them, the row it came from.
+  std::vector<uint32_t> origins_, next_origins_;
 };
 
 // What an event packs and emits, held back until all of its advice has run.

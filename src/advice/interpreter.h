@@ -73,8 +73,8 @@ class Emitter {
 // Past `max_tuples` tuples in flight it stops and returns false (the event is counted as overflowed): nothing is packed
 // and nothing emitted then.
 inline constexpr size_t kMaxTuplesPerEvent = 100'000;
-inline constexpr size_t kUnlimitedTuples =
-    static_cast<size_t>(-1);  // where the host's process is our own
+// Where the host's process is our own.
+inline constexpr size_t kUnlimitedTuples = static_cast<size_t>(-1);
 bool RunAdvice(const Program& program, std::string_view tracepoint, const Event& event,
                Baggage& baggage, Emitter& emitter, size_t max_tuples = kMaxTuplesPerEvent);
 

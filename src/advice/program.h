@@ -27,8 +27,8 @@ struct CarriedState {
 // Where an aggregate gets what it adds: an expression over the tuple, or a state that an unpacked slot carries (then
 // it is merged with the weight of everything else in the tuple).
 struct AggregateInput {
-  using Carried =
-      CarriedState;  // by itself, because clang has no default constructor for one nested here
+  // By itself, because clang has no default constructor for one nested here.
+  using Carried = CarriedState;
 
   Aggregate aggregate;
   Expression argument;  // unless `carried`; COUNT of tuples: a constant true

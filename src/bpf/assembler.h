@@ -61,8 +61,8 @@ class BpfAssembler {
   void Math(BpfMath what, BpfReg to, BpfReg by);
   void Math(BpfMath what, BpfReg to, int32_t by);
   void Negate(BpfReg to);
-  void BigEndian(
-      BpfReg to);  // the eight bytes in the order of memory, so that they compare as strings do
+  // The eight bytes in the order of memory, so that they compare as strings do.
+  void BigEndian(BpfReg to);
   void Load(BpfWidth width, BpfReg to, BpfReg base, int16_t offset);
   void Store(BpfWidth width, BpfReg base, int16_t offset, BpfReg from);
   void Store(BpfWidth width, BpfReg base, int16_t offset, int32_t constant);

@@ -25,8 +25,8 @@ struct PacketsFlags {
 
 struct CaptureFile {
   std::string path;
-  bool named =
-      false;  // by the user, who wants to know if it cannot be read; else found in a folder
+  // By the user, who wants to know if it cannot be read; else found in a folder.
+  bool named = false;
 };
 
 // A folder (that of `serve --int`) stands for its captures, in the order of their names.

@@ -29,9 +29,9 @@ struct Instruction {
   uint8_t length = 0;
   InstructionKind kind = InstructionKind::kOther;
   std::optional<uint64_t> target;  // of a relative jump or call
-  std::optional<uint64_t>
-      slot;              // of an indirect one through memory at a fixed address: that address
-  bool indexed = false;  // of an indirect jump through memory: by a table
+  // Of an indirect one through memory at a fixed address: that address.
+  std::optional<uint64_t> slot;
+  bool indexed = false;             // of an indirect jump through memory: by a table
   std::optional<Register> through;  // of an indirect jump: by this register
   uint32_t writes = 0;              // bit n: the register n of enum Register, or part of it
   std::optional<Register> loads;    // it loads this register from memory, without an index

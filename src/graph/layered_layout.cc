@@ -9,10 +9,10 @@
 namespace wf::graph {
 namespace {
 
-constexpr int kOrderSweeps =
-    8;  // crossings stop falling after a few; each costs one sort of every layer
-constexpr int kPlaceSweeps =
-    12;  // down and up in turn, ending upwards so that the first node centres its causes
+// Crossings stop falling after a few; each costs one sort of every layer.
+constexpr int kOrderSweeps = 8;
+// Down and up in turn, ending upwards so that the first node centres its causes.
+constexpr int kPlaceSweeps = 12;
 
 struct Place {
   uint32_t layer = 0;

@@ -24,8 +24,8 @@ class JsonWriter {
   JsonWriter& String(std::string_view text);  // bytes that are not UTF-8 become U+FFFD
   JsonWriter& Int(int64_t value);
   JsonWriter& Uint(uint64_t value);
-  JsonWriter& Double(
-      double value);  // NaN and infinities are written as strings: "NaN", "Infinity", "-Infinity"
+  // NaN and infinities are written as strings: "NaN", "Infinity", "-Infinity".
+  JsonWriter& Double(double value);
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
   JsonWriter& Raw(std::string_view json);  // a value that is JSON already

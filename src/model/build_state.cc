@@ -74,8 +74,8 @@ uint32_t BuildState::AddBlock(uint64_t id, uint32_t row) {
   block.row = row;
   block.begin_point = static_cast<uint32_t>(trace.points.size());
   block.end_point = block.begin_point + 1;
-  AddPoint(b, PointType::kBegin, 0, 0,
-           0);  // their ids and times follow from the block, in SettleBounds
+  // Their ids and times follow from the block, in SettleBounds.
+  AddPoint(b, PointType::kBegin, 0, 0, 0);
   AddPoint(b, PointType::kEnd, 0, 0, 0);
   parent_ids.push_back(0);
   entered.push_back(0);

@@ -35,8 +35,8 @@ struct BuildState {
   std::vector<uint32_t> point_rows, annotate_rows, edge_rows, rpc_rows, queue_rows, lock_rows,
       task_rows, trace_start_rows;
   std::unordered_map<std::string, int64_t> unknown;
-  std::vector<uint8_t>
-      entered;  // per block: recorded edges tell how it was caused, parentage adds none
+  // Per block: recorded edges tell how it was caused, parentage adds none.
+  std::vector<uint8_t> entered;
   std::vector<uint32_t> order;  // blocks, parents before children (after BreakCycles)
 
   // Span attributes that shape the model; kNone when no span of the batch has them.
@@ -45,8 +45,8 @@ struct BuildState {
   int64_t last_thread_id = 0;
 
   // Clocks.
-  std::vector<const HostClock*>
-      process_clock;  // per batch process; nullptr: its times are taken as they are
+  // Per batch process; nullptr: its times are taken as they are.
+  std::vector<const HostClock*> process_clock;
   std::vector<const HostClock*> known_clock;  // per Trace process, whatever clock was asked for
   std::vector<uint32_t> process_index;        // batch process → Trace::processes
   Nanos Align(uint32_t row_process, Nanos recorded) const {

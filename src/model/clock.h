@@ -15,8 +15,8 @@
 
 namespace wf {
 
-constexpr Nanos kClockWindow =
-    10 * kMinute;  // clocks of machines drift by less than 30 ms in ten minutes (50 ppm)
+// Clocks of machines drift by less than 30 ms in ten minutes (50 ppm).
+constexpr Nanos kClockWindow = 10 * kMinute;
 
 // The least difference (receive time - send time) seen from one host to another in one window.
 struct ClockExchange {

@@ -32,8 +32,8 @@ class HostClock {
   const std::vector<ClockOffset>& offsets() const { return offsets_; }
 
  private:
-  size_t WindowBefore(
-      Nanos recorded) const;  // last window whose middle is <= recorded; size_t(-1) if none
+  // Last window whose middle is <= recorded; size_t(-1) if none.
+  size_t WindowBefore(Nanos recorded) const;
 
   std::vector<ClockOffset> offsets_;
   std::vector<Nanos> middle_;   // recorded time of each window's middle

@@ -44,8 +44,8 @@ enum class Source : uint8_t { kRecorded = 0, kRepaired, kInferred };
 
 // Bits of EventBatch::marks.
 constexpr uint8_t kHasEnd = 1;  // end_ns was given
-constexpr uint8_t kHasStart =
-    2;  // start_ns was given (a span without one keeps 0 and lacks this bit)
+// start_ns was given (a span without one keeps 0 and lacks this bit).
+constexpr uint8_t kHasStart = 2;
 constexpr uint8_t kSharedSpanId = 4;  // Zipkin: the server reports under its client's span id
 
 constexpr int64_t kNoSequence = INT64_MIN;
@@ -91,8 +91,8 @@ struct EventBatch {
   std::vector<uint32_t> tracestate;
   std::vector<uint32_t> process;  // index into processes
   std::vector<uint32_t> scope;    // index into scopes
-  std::vector<uint32_t>
-      attrs_begin;  // packed attributes of row i: bytes[attrs_begin[i], attrs_end[i]),
+  // Packed attributes of row i: bytes[attrs_begin[i], attrs_end[i]),.
+  std::vector<uint32_t> attrs_begin;
   std::vector<uint32_t> attrs_end;
   std::vector<uint32_t> points_end;  // then its packed points (span events), up to points_end[i],
   std::vector<uint32_t> links_end;   // then its packed links, up to links_end[i]

@@ -31,8 +31,8 @@ std::vector<Hold> SplitHolds(const BuildState& state, const std::vector<uint32_t
   for (const uint32_t row : rows) by_block[single ? 0 : events.id2[row]].push_back(row);
   std::vector<Hold> holds;
   for (const auto& [block, steps] : by_block) {
-    size_t done =
-        3;  // step of the round at hand that came last; a step not after it opens the next round
+    // Step of the round at hand that came last; a step not after it opens the next round.
+    size_t done = 3;
     for (const uint32_t row : steps) {
       const size_t s = step(row);
       if (done == 3 || (!single && s <= done)) holds.push_back({events.id1[row]});

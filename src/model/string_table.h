@@ -31,8 +31,8 @@ class StringTable {
 
   std::string bytes_;
   std::vector<uint32_t> ends_;
-  std::vector<uint32_t>
-      slots_;  // open addressing, code + 1; 0 = free; a power of two, at most half full
+  // Open addressing, code + 1; 0 = free; a power of two, at most half full.
+  std::vector<uint32_t> slots_;
 };
 
 }  // namespace wf

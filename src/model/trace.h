@@ -45,8 +45,8 @@ constexpr uint8_t kBlockAsync = 2;    // its parent does not wait for it
 constexpr uint8_t kBlockNoStart = 4;  // start was not recorded
 constexpr uint8_t kBlockNoEnd = 8;    // end was not recorded
 constexpr uint8_t kBlockRepaired = 16;
-constexpr uint8_t kBlockUnlinked =
-    32;  // a span: its unit follows from its parent, process and thread
+// A span: its unit follows from its parent, process and thread.
+constexpr uint8_t kBlockUnlinked = 32;
 
 // A high-level computational task, about one thread of execution.
 struct Unit {
@@ -56,8 +56,8 @@ struct Unit {
   uint32_t parent_block = kNone;                         // the block that caused it
   Nanos start_ns = 0, end_ns = 0, raw_start_ns = 0, raw_end_ns = 0;
   Nanos received_ns = 0;
-  Nanos trace_start_ns =
-      INT64_MIN;  // when this unit decided to trace (trace_start); INT64_MIN: it did not
+  // When this unit decided to trace (trace_start); INT64_MIN: it did not.
+  Nanos trace_start_ns = INT64_MIN;
   Source source = Source::kRecorded;
   float probability = 1;
 };
@@ -70,8 +70,8 @@ struct Block {
   Nanos received_ns = 0;
   uint32_t parent = kNone, unit = kNone;
   uint32_t begin_point = kNone, end_point = kNone;
-  uint32_t row =
-      kNone;  // the event that began it, for attributes, scope and links; kNone for a stand-in
+  // The event that began it, for attributes, scope and links; kNone for a stand-in.
+  uint32_t row = kNone;
   uint32_t process = kNone;                               // index into Trace::processes
   uint32_t name = 0, status_message = 0, tracestate = 0;  // string codes
   uint32_t thread = 0;
@@ -225,8 +225,8 @@ struct Trace {
   const EventBatch* events = nullptr;
   StringTable own_strings;  // texts the batch does not have; their codes follow the batch's
 
-  std::vector<uint32_t>
-      processes;  // batch process indices, equal ones once, by (service, host, attributes)
+  // Batch process indices, equal ones once, by (service, host, attributes).
+  std::vector<uint32_t> processes;
   std::vector<Unit> units;
   std::vector<Block> blocks;
   std::vector<Point> points;

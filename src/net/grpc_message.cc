@@ -154,8 +154,8 @@ std::optional<Nanos> DecodeRetryDetails(std::string_view base64) {
     if (!retry_info) return Nanos{0};
     std::optional<std::string_view> duration = FindBytes(*retry_info, 1);
     if (!duration) return Nanos{0};
-    constexpr uint64_t kMaxSeconds =
-        365ull * 24 * 3600;  // what a peer may make us wait is not ours to overflow
+    // What a peer may make us wait is not ours to overflow.
+    constexpr uint64_t kMaxSeconds = 365ull * 24 * 3600;
     Nanos delay = 0;
     ProtoField part;
     while (TakeField(&*duration, &part)) {

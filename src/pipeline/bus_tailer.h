@@ -55,8 +55,8 @@ struct BusTailerStatus {
   int64_t generations = 0;
   int64_t rounds_open = 0;  // read but not committed
   size_t waiting_bytes = 0;
-  int64_t fenced =
-      0;  // writes of rows held back because the bus had not been read within the lease
+  // Writes of rows held back because the bus had not been read within the lease.
+  int64_t fenced = 0;
 };
 
 class BusTailer {

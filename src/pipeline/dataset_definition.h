@@ -29,8 +29,8 @@ struct DatasetDefinition {
   std::string filter, row, columns;
   std::vector<std::string> include;
   bool table = true;  // rows are stored for questions
-  bool parquet =
-      false;  // and written to Parquet files, one an hour, in the store's folder parquet/NAME
+  // And written to Parquet files, one an hour, in the store's folder parquet/NAME.
+  bool parquet = false;
   store::RowRetention retention;
 
   std::string source;                                   // the YAML

@@ -14,8 +14,8 @@ struct MessageImport {
   int64_t messages = 0;  // sightings read; the store keeps each once
   uint64_t unpaired_calls = 0, unpaired_returns = 0, msgs = 0;
   std::string algorithm, why;
-  uint64_t traces = 0,
-           spans = 0;  // inferred; none by convolution, which gives delays and no single paths
+  // Inferred; none by convolution, which gives delays and no single paths.
+  uint64_t traces = 0, spans = 0;
 };
 
 // `source` gives texts too (SightingTexts::kKeep); `nodes` is the table it interns into.

@@ -14,8 +14,8 @@ namespace {
 // Traces built together: their rows come from the same batches, whose names are then translated once.
 constexpr size_t kBuildGroup = 64;
 constexpr size_t kDueAtOnce = 4096;
-constexpr size_t kMostDue =
-    65536;  // traces that wait for a builder, or to be written to the delayed queue
+// Traces that wait for a builder, or to be written to the delayed queue.
+constexpr size_t kMostDue = 65536;
 // The delayed extractor takes this many traces before it writes, and reads about so many events, and bytes of them, at once.
 // An answer of a database is there three times while it is read: with a group of 256 traces of 200 kB each a tailer took
 // 414 MiB, whatever its cache was allowed.

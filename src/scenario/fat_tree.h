@@ -13,8 +13,8 @@
 namespace wf::scenario {
 
 struct FatTreeShape {
-  int pods = 4, cores = 4, aggregations = 2, edges = 2,
-      hosts = 2;  // of each pod; hosts of each edge
+  // Of each pod; hosts of each edge.
+  int pods = 4, cores = 4, aggregations = 2, edges = 2, hosts = 2;
   int switches() const { return cores + pods * (aggregations + edges); }
 };
 

@@ -38,8 +38,8 @@ struct GeneratedMessage {
   Nanos time = 0;  // true time since the start of the trace
   TraceletRun* run = nullptr;
   uint32_t index = 0;  // in run->tracelet->messages
-  uint64_t id =
-      0;  // the same for a call and its return; in order of time, so that it shows nothing about causes
+  // The same for a call and its return; in order of time, so that it shows nothing about causes.
+  uint64_t id = 0;
 
   const TraceletMessage& shape() const { return run->tracelet->messages[index]; }
   bool lost() const { return run->lost[index] != 0; }

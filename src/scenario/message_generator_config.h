@@ -23,8 +23,8 @@ constexpr uint32_t kNoMessage = UINT32_MAX;
 struct TraceletMessage {
   MessageKind kind = MessageKind::kMessage;
   uint32_t from = 0, to = 0;  // of GeneratorConfig::nodes
-  std::vector<uint32_t>
-      after;  // earlier messages; this one leaves after the last of them; empty: at the tracelet's start
+  // Earlier messages; this one leaves after the last of them; empty: at the tracelet's start.
+  std::vector<uint32_t> after;
   double delay_mean_ns = 0, delay_sd_ns = 0;
   uint32_t call = kNoMessage;    // for a return: its call
   uint32_t parent = kNoMessage;  // for a call: the call that caused it; kNoMessage: a root

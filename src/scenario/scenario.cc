@@ -77,8 +77,8 @@ Result<Plan> PageLoadPlan(const ScenarioOptions& options) {
 // §5.4 "Causal Ordering".
 Result<Plan> LowPriorityPlan(const ScenarioOptions& options) {
   PageSite before = HomePage();
-  before.background_work =
-      560 * kMilli;  // seldom waited for where it is needed, long for the first phase
+  // Seldom waited for where it is needed, long for the first phase.
+  before.background_work = 560 * kMilli;
   PageSite after = before;
   after.early_await_permille = 400;
   return PagePlan(before, after,

@@ -45,8 +45,8 @@ TEST_F(AuthorizeTest, AForeignHostIsRefused) {  // DNS rebinding
 TEST_F(AuthorizeTest, AForeignOriginIsRefusedEverywhere) {
   local_.origin = "http://evil.example";
   EXPECT_FALSE(authorizer_.Authorize(local_, Right::kWrite, HostCheck::kAnyHost).ok());
-  local_.host =
-      "evil.example";  // and when the Host agrees with it: DNS rebinding against a receiver
+  // And when the Host agrees with it: DNS rebinding against a receiver.
+  local_.host = "evil.example";
   EXPECT_FALSE(authorizer_.Authorize(local_, Right::kWrite, HostCheck::kAnyHost).ok());
   local_.host = "127.0.0.1:8642";
   local_.origin = "null";

@@ -21,8 +21,8 @@ void AddSecurityHeaders(net::HttpResponse& response) {
   response.headers.emplace_back("Referrer-Policy", "no-referrer");
   response.headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
   response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
-  response.headers.emplace_back("X-Frame-Options",
-                                "DENY");  // for browsers older than frame-ancestors
+  // For browsers older than frame-ancestors.
+  response.headers.emplace_back("X-Frame-Options", "DENY");
   response.headers.emplace_back("Permissions-Policy",
                                 "camera=(), geolocation=(), microphone=(), payment=(), usb=()");
 }
@@ -242,8 +242,8 @@ net::HttpHandler MakeWebHandler(RouteContext context) {
       if (work != nullptr) work->Step("answer");
       try {
         response = found.answer({job->first, principal, argument});
-      } catch (const std::exception&
-                   error) {  // out of memory, most likely: this request fails, the server goes on
+        // Out of memory, most likely: this request fails, the server goes on.
+      } catch (const std::exception& error) {
         response = ErrorAnswer(EnvironmentError(std::string("the request failed: ") + error.what(),
                                                 "narrow the time range or lower the limit"));
       }

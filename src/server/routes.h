@@ -35,8 +35,8 @@ struct RouteRequest {
 
 struct Route {
   std::string_view method;
-  std::string
-      pattern;  // "/api/v1/trace/{id}": {…} takes the rest of the path, but for what stands behind it
+  // "/api/v1/trace/{id}": {…} takes the rest of the path, but for what stands behind it.
+  std::string pattern;
   security::Right right;
   std::function<net::HttpResponse(const RouteRequest&)> answer;  // on a worker
   // Instead of it, for what is answered later: on the io thread, and must not keep it.

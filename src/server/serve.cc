@@ -273,8 +273,8 @@ void Server::AddChecks() {
   // Who only publishes can do so while the store is away: its clients keep what they were told.
   if (bus_ != nullptr && options_.role == cluster::Role::kReceive) return;
   readiness_->Add("store", [this]() -> Status {
-    WF_TRY(store_->ReadDocuments(security::kDefaultTenant,
-                                 "policy"));  // small, and as far as any question goes
+    // Small, and as far as any question goes.
+    WF_TRY(store_->ReadDocuments(security::kDefaultTenant, "policy"));
     return {};
   });
   if (!store_->Traits().shared) readiness_->Add("disk", [this] { return CheckDisk(state_); });

@@ -98,8 +98,8 @@ class Server {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<pipeline::StoreDatasets> datasets_;
   std::unique_ptr<bus::Bus> bus_;  // null: what is received goes to the store
-  std::unique_ptr<bus::BusPublisher>
-      publisher_;   // null: nothing is received here, or there is no bus
+  // null: nothing is received here, or there is no bus.
+  std::unique_ptr<bus::BusPublisher> publisher_;
   EventSink sink_;  // of receivers
   std::unique_ptr<TracedRowSink> rows_;
   std::unique_ptr<pipeline::Tailer> tailer_;  // of what is received or imported here; null: off

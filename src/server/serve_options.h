@@ -16,8 +16,8 @@ namespace wf::server {
 struct ServeOptions {
   cluster::Role role = cluster::Role::kAll;
   std::string store;  // a directory, or the URL of a database (store/open/open_store.h)
-  std::string store_password_file,
-      store_ca;     // of a database; empty: as the URL says, and the system's
+  // Of a database; empty: as the URL says, and the system's.
+  std::string store_password_file, store_ca;
   std::string bus;  // URL (server/open_bus.h); empty: what is received goes to the store directly
   std::string bus_config;  // a file of the bus's properties, which may be secret; empty: none
   std::string state;       // what this process keeps on disk when the store is no directory
@@ -34,10 +34,10 @@ struct ServeOptions {
   int64_t max_request_bytes = 64 << 20;          // decoded
   int64_t max_inflight_bytes = 128 << 20;        // of all requests under way
   std::string tls_cert, tls_key, tls_client_ca;  // PEM files; empty: plain
-  std::string
-      accounts;  // file (security/accounts.h); empty: who reaches a listener may read and write
-  std::string
-      audit_log;  // file, or off; empty: audit.jsonl in the directory that is this process's own
+  // File (security/accounts.h); empty: who reaches a listener may read and write.
+  std::string accounts;
+  // File, or off; empty: audit.jsonl in the directory that is this process's own.
+  std::string audit_log;
   bool allow_anonymous = false;  // listeners beyond loopback may be reached by anybody
   std::vector<std::string> allowed_hosts;
   std::vector<std::string> events_origins;  // of other sites' pages that may send events

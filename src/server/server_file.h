@@ -14,8 +14,8 @@ namespace wf::server {
 struct ServerFile {
   int64_t pid = 0;
   std::string token;
-  std::vector<std::pair<std::string, std::string>>
-      listeners;              // "http" → "127.0.0.1:8642"; "off" when it is
+  // "http" → "127.0.0.1:8642"; "off" when it is.
+  std::vector<std::pair<std::string, std::string>> listeners;
   std::string tls_cert = {};  // file of the certificate that they show; empty: they are plain
 };
 

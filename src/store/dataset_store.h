@@ -34,8 +34,8 @@ struct DatasetStatus {
   int64_t rows = 0;                    // stored
   int64_t bytes = 0;                   // on disk
   Nanos oldest_ns = 0, newest_ns = 0;  // of time_ns; 0 when there are no rows
-  std::vector<StoredColumn>
-      columns;  // fixed ones first, then in the order of their first appearance
+  // Fixed ones first, then in the order of their first appearance.
+  std::vector<StoredColumn> columns;
   std::optional<Nanos> sampled_before;  // rows older than this were subsampled
 };
 
@@ -66,8 +66,8 @@ class DatasetStore {
   // aggregate that its type does not have.
   virtual Result<DatasetRows> QueryRows(const std::string& tenant, const std::string& dataset,
                                         const DatasetQuery& query) = 0;
-  virtual Result<std::vector<DatasetStatus>> ReadDatasets(
-      const std::string& tenant) = 0;  // by name
+  // By name.
+  virtual Result<std::vector<DatasetStatus>> ReadDatasets(const std::string& tenant) = 0;
   // Deletes the rows; nothing to delete is no error.
   virtual Status DropDataset(const std::string& tenant, const std::string& dataset) = 0;
   virtual Status RetainRows(const std::string& tenant, const std::string& dataset,

@@ -28,8 +28,8 @@ namespace wf::store {
 // answer, never trusted.
 struct TraceSummary {
   TraceId trace_id;
-  std::string service,
-      name;  // of the main root: real before stand-in, then earliest, longest, smallest id
+  // Of the main root: real before stand-in, then earliest, longest, smallest id.
+  std::string service, name;
   Nanos start_ns = 0;
   Nanos duration_ns = 0;
   int64_t spans = 0;
@@ -48,12 +48,12 @@ struct SearchCursor {
 struct TraceQuery {
   std::optional<std::string> service;
   std::optional<std::string> operation;
-  std::vector<std::pair<std::string, std::string>>
-      attributes;  // span, scope or process attribute = text of value
+  // Span, scope or process attribute = text of value.
+  std::vector<std::pair<std::string, std::string>> attributes;
   std::optional<SpanStatus> status;
   std::optional<Nanos> min_duration_ns, max_duration_ns;  // of the trace
-  std::optional<Nanos> min_span_duration_ns,
-      max_span_duration_ns;  // of the matching span (Jaeger's meaning)
+  // Of the matching span (Jaeger's meaning).
+  std::optional<Nanos> min_span_duration_ns, max_span_duration_ns;
   TimeRange time;
   size_t limit = 20;
   std::optional<SearchCursor> cursor;

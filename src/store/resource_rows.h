@@ -27,8 +27,8 @@ class ResourceRows {
 
   const ResourceQuery& query_;
   EventBatch kept_;  // rows taken, in order of arrival; some no longer among the first
-  std::map<ResourceCursor, size_t>
-      first_;  // their places; at most limit + 1, to know whether there is more
+  // Their places; at most limit + 1, to know whether there is more.
+  std::map<ResourceCursor, size_t> first_;
 };
 
 }  // namespace wf::store

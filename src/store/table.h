@@ -33,8 +33,8 @@ struct ColumnDef {
   EngineType type = EngineType::kInt64;
 };
 
-constexpr size_t kBlockRows =
-    2048;  // rows of a block: the unit of the attribute filters, and DuckDB's vector
+// Rows of a block: the unit of the attribute filters, and DuckDB's vector.
+constexpr size_t kBlockRows = 2048;
 constexpr size_t kRowGroupRows = 122880;  // DuckDB's row group
 constexpr size_t kTextSlots = 8;          // s0…: text values of attributes
 constexpr size_t kNumberSlots = 8;        // n0…: integers, booleans, the bits of doubles

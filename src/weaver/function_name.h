@@ -10,8 +10,8 @@ namespace wf::weaver {
 struct FunctionName {
   std::string demangled;  // complete
   std::string qualified;  // without return type, parameters, qualifiers: "ns::Cache<int>::get"
-  std::string
-      parameters;  // the text between the brackets, unless `!has_parameters` (C, and unmangled names)
+  // The text between the brackets, unless `!has_parameters` (C, and unmangled names).
+  std::string parameters;
   bool has_parameters = false;
   // The suffix of a piece or copy that the compiler made: "constprop.0", "part.0", "cold"; empty: the
   // function itself.

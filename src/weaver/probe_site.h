@@ -64,8 +64,8 @@ struct ValueRead {
   ValueForm form = ValueForm::kUnknown;
   Recipe value;
   Recipe length;
-  uint32_t max_length =
-      0;  // kCString, kBytes: of an array of so many bytes; 0: as long as strings may be
+  // kCString, kBytes: of an array of so many bytes; 0: as long as strings may be.
+  uint32_t max_length = 0;
   bool until_zero = false;  // kBytes: a char array, which ends at its first 0 or its last element
   std::string text;
   std::string type;  // as in the source: "const std::string &"; empty without DWARF
@@ -106,8 +106,8 @@ struct LocatedFunction {
   std::string file;      // to attach to: through /proc/PID/root where the process has another root
   std::string seen_as;   // the path as the process sees it
   std::string build_id;  // hex; empty: none
-  std::string
-      name;  // demangled, with parameters where known: "DataNodeMetrics::incrBytesRead(long)"
+  // Demangled, with parameters where known: "DataNodeMetrics::incrBytesRead(long)".
+  std::string name;
   std::string symbol;     // mangled; empty for lines
   uint32_t location = 0;  // index in the definition's locations
   // Whether entry and end are to be matched: entry sites open an activation (kept: time, and the values that some end
@@ -125,8 +125,8 @@ struct LocatedTracepoint {
   // Of throw and leave: the unwinders of this process, kUnwinder sites only. Their `values` are those of an end by
   // exception: kAtEntry, kElapsed, constants.
   std::vector<LocatedFunction> unwinders;
-  std::vector<std::string>
-      notes;  // of the whole: inlined instances, objects that could not be read
+  // Of the whole: inlined instances, objects that could not be read.
+  std::vector<std::string> notes;
 };
 
 }  // namespace wf::weaver

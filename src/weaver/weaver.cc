@@ -235,8 +235,8 @@ class Weaving : public Woven {
     if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
   }
 
-  const std::vector<TracepointDefinition>
-      definitions_;  // those that the program names, and hand-offs
+  // Those that the program names, and hand-offs.
+  const std::vector<TracepointDefinition> definitions_;
   const WeaveTarget target_;
   std::unique_ptr<WovenQuery> query_;
   OpenImages images_;            // while it is looked for tracepoints

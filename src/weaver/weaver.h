@@ -73,8 +73,8 @@ struct WeaveCounters {
   uint64_t unpaired = 0;  // ends of functions that were entered before weaving: elapsed is null
   uint64_t overflowed = 0;  // events with more tuples than advice::kMaxTuplesPerEvent
   uint64_t ambiguous = 0;   // receives of bytes that several requests sent
-  uint64_t unfollowed =
-      0;  // io_uring, splice, sendfile in woven processes: the request cannot be followed there
+  // io_uring, splice, sendfile in woven processes: the request cannot be followed there.
+  uint64_t unfollowed = 0;
   uint64_t packed_tuples_max = 0, baggage_bytes_max = 0;  // max of one request
   uint64_t marked = 0;     // requests that have packed more than PackLimits
   uint64_t advice_ns = 0;  // probes as predicted for their places, plus the time of user space

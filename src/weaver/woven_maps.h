@@ -37,8 +37,8 @@ constexpr uint32_t kThreadNameBytes = 16;
 
 struct WovenMaps {
   bpf::BpfMap counters, control, ring, verdicts;
-  bpf::BpfMap
-      names;  // process → name of its first seen thread; for processes that have ended when we look
+  // Process → name of its first seen thread; for processes that have ended when we look.
+  bpf::BpfMap names;
 
   static Result<WovenMaps> Create(uint32_t ring_bytes);
 };

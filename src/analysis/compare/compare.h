@@ -42,8 +42,8 @@ struct CompareOptions {
 
 struct Comparison {
   ColumnDifference metric;  // kShift of the metric itself, when there is one; not in q's family
-  std::vector<ColumnDifference>
-      differences;         // all tests, ranked: significant ones first, then by |effect|
+  // All tests, ranked: significant ones first, then by |effect|.
+  std::vector<ColumnDifference> differences;
   size_t significant = 0;  // the first `significant` differences have q <= kFalseDiscoveryRate
 };
 

@@ -252,8 +252,8 @@ class Replayer {
     for (uint32_t i = 0; i < instants_.size(); ++i) {
       if (instants_[i].step == Step::kSend) sent[instants_[i].what] = i;
     }
-    uint32_t line = 0,
-             running = 0;  // the last instant of the block's own line; children it waits for
+    // The last instant of the block's own line; children it waits for.
+    uint32_t line = 0, running = 0;
     for (uint32_t i = 0; i < instants_.size(); ++i) {
       const Instant& instant = instants_[i];
       if (i == first_[instant.block]) {

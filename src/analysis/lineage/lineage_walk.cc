@@ -164,8 +164,8 @@ class BackWalk {
   std::vector<SubId> stack_, writers_;
   std::vector<uint32_t> inputs_;
   std::vector<Slice> slices_;
-  std::vector<UntakenPlaces>
-      untaken_;  // writers of the page index; one, once unordered steps are taken
+  // Writers of the page index; one, once unordered steps are taken.
+  std::vector<UntakenPlaces> untaken_;
   bool unordered_ = false;
 };
 
@@ -312,8 +312,8 @@ class ForthWalk {
   std::vector<uint32_t> limits_;  // outputs above are taken
   std::vector<SubId> stack_;
   std::vector<uint32_t> outputs_;
-  std::vector<UntakenPlaces>
-      untaken_;  // accesses of the page index; one, once unordered steps are taken
+  // Accesses of the page index; one, once unordered steps are taken.
+  std::vector<UntakenPlaces> untaken_;
   bool unordered_ = false;
 };
 

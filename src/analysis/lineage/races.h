@@ -13,8 +13,8 @@ namespace wf::lineage {
 
 struct Race {
   uint64_t page = 0;
-  recorder::SubId a = 0,
-                  b = 0;  // the earliest pair: min a, then min b; a's thread has the lower number
+  // The earliest pair: min a, then min b; a's thread has the lower number.
+  recorder::SubId a = 0, b = 0;
   bool a_writes = false, b_writes = false;
   uint64_t pairs = 0;  // pairs of these two threads on this page
 };

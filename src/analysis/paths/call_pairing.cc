@@ -198,8 +198,8 @@ struct CallPairing::Impl {
   Nanos now = INT64_MIN;
   uint32_t first_input = 0;
   uint8_t clocks_seen = 0;
-  bool keep_closed =
-      false;  // several inputs, or plain lines among others: more sightings of a call may come after its end
+  // Several inputs, or plain lines among others: more sightings of a call may come after its end.
+  bool keep_closed = false;
   // Messages of known id that one end has shown, for the count; the older half is forgotten at times.
   std::unordered_map<uint64_t, uint8_t> half_messages, older_half_messages;
 };

@@ -17,8 +17,8 @@ constexpr size_t kMostMessages = 4000;  // of one pair of nodes; more do not sha
 constexpr size_t kMostLags = 2'000'000;
 constexpr double kLeastDeviations = 8;  // a pile lower than that may be chance
 constexpr size_t kLeastMessages = 5;
-constexpr double kShortest =
-    0.01;  // the shortest delay is this quantile: one wrong time must not decide
+// The shortest delay is this quantile: one wrong time must not decide.
+constexpr double kShortest = 0.01;
 // Min error after removal: times of the other end do not include the time on the wire, which varies.
 constexpr Nanos kLeastWindow = kMilli;
 constexpr Nanos kMostWindow = 50 * kMilli;

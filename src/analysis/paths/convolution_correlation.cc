@@ -12,8 +12,8 @@ namespace wf::paths {
 namespace {
 
 using Complex = std::complex<double>;
-using Spectrum =
-    std::vector<Complex>;  // of a real signal of twice as many points; [0] holds both ends
+// Of a real signal of twice as many points; [0] holds both ends.
+using Spectrum = std::vector<Complex>;
 
 // What a pair and a point of a transform cost, in ns, measured on one core of 2.6 GHz: only the ratio matters.
 constexpr double kPairCost = 1.2, kPointCost = 0.9, kMultiplyCost = 2;

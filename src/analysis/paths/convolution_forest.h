@@ -18,8 +18,8 @@ struct Visit {
   std::map<int64_t, uint64_t> delays;  // in quanta at the parent → messages
   std::vector<uint32_t> children;
   std::vector<uint32_t> messages;  // of this visit, sorted; kept until ghosts are removed
-  double strength =
-      1;  // share of the preceding messages that these follow more often than by chance
+  // Share of the preceding messages that these follow more often than by chance.
+  double strength = 1;
 };
 
 struct VisitForest {

@@ -15,8 +15,8 @@ namespace wf::paths {
 struct SpikeOptions {
   double high = 4;  // N
   double low = 3;   // S
-  int64_t variance =
-      -1;  // quanta each side of a spike that belong to it; -1: as wide as it stands out
+  // Quanta each side of a spike that belong to it; -1: as wide as it stands out.
+  int64_t variance = -1;
 };
 
 struct Spike {

@@ -174,8 +174,8 @@ void LinkNode(NodeProblem& problem, const LinkOptions& options,
 // Where calls in both directions have equal or skewed times, each can be the other's parent; the least
 // certain link of such a ring is removed.
 void BreakRings(std::vector<Assignment>& assignments) {
-  std::vector<uint32_t> seen_from(assignments.size(),
-                                  kNoParent);  // the start of the walk that came by first
+  // The start of the walk that came by first.
+  std::vector<uint32_t> seen_from(assignments.size(), kNoParent);
   for (uint32_t start = 0; start < assignments.size(); ++start) {
     uint32_t at = start;
     while (at != kNoParent && seen_from[at] == kNoParent) {

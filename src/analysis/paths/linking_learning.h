@@ -15,8 +15,8 @@ struct Learnt {
   LinkState state;  // the best assignment found for the problem that was learnt from
   std::unique_ptr<LinkModel> model;  // the model that `state` was found under
   double total = 0;
-  bool by_beliefs =
-      false;  // parents make so few calls that all assignments are weighed; then there is no state
+  // Parents make so few calls that all assignments are weighed; then there is no state.
+  bool by_beliefs = false;
   // 0, or the Standing that splits parents of a kind. Where a request comes to a node several times, only the
   // last of these calls may go on, for example where results are joined.
   uint8_t apart_by = 0;

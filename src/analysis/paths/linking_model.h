@@ -92,8 +92,8 @@ class LinkModel {
   }
 
  private:
-  static constexpr uint32_t kSlots =
-      3;  // the first, second and every later call to a callee differ
+  // The first, second and every later call to a callee differ.
+  static constexpr uint32_t kSlots = 3;
   struct Behaviour {
     Patterns patterns;
     std::vector<TriggerMixture> sends;  // child kind * kSlots + slot

@@ -49,8 +49,8 @@ class Patterns {
   // multisets have too many parts.
   std::unordered_map<uint64_t, double> parts_;
   double most_of_large_ = -1e300;
-  std::vector<std::vector<double>>
-      most_from_;  // per kind and count: the max for that count or more
+  // Per kind and count: the max for that count or more.
+  std::vector<std::vector<double>> most_from_;
   double most_from_nothing_ = 0;
 };
 

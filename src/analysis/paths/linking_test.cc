@@ -311,8 +311,8 @@ World Threads(uint32_t threads) {
 TEST(Linking, ThreadsDecideWhereTheyTell) {
   const World pool = Threads(64), loop = Threads(1);
   EXPECT_GT(pool.Accuracy(LinkCalls(pool.calls, {})), 0.99);
-  EXPECT_LT(loop.Accuracy(LinkCalls(loop.calls, {})),
-            0.9);  // nobody could: the test above is not idle
+  // Nobody could: the test above is not idle.
+  EXPECT_LT(loop.Accuracy(LinkCalls(loop.calls, {})), 0.9);
 }
 
 TEST(Linking, OnlyTheLastOfARequestGoesOn) {

@@ -55,8 +55,8 @@ struct NestingCounts {
   uint64_t children = 0;     // calls that have a candidate parent
   uint64_t candidates = 0;   // candidates of all these calls together
   uint64_t after_reply = 0;  // calls given to a parent that had been answered
-  uint64_t cycles =
-      0;  // calls that were their own ancestor (skew window, equal times): cut at the earliest
+  // Calls that were their own ancestor (skew window, equal times): cut at the earliest.
+  uint64_t cycles = 0;
   // Mean number of candidate parents of a call that has any.
   double Parallelism() const {
     return children == 0 ? 0 : static_cast<double>(candidates) / static_cast<double>(children);

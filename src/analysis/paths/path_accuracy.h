@@ -43,8 +43,8 @@ struct Fraction {
 struct TopAccuracy {
   uint32_t n = 0;
   double missing = 0;  // share of the true N
-  double within_2 = 0,
-         within_6 = 0;  // the same, tolerating counts within 2% and 6% of the found N-th
+  // The same, tolerating counts within 2% and 6% of the found N-th.
+  double within_2 = 0, within_6 = 0;
 };
 
 struct PathAccuracy {

@@ -39,8 +39,8 @@ struct PathsRequest {
   NestingOptions nesting;
   size_t nesting_window = 0;  // calls; 0: NestingStream::kWindow
   LinkOptions linking;
-  bool linking_window_given =
-      false;  // else the skew window is what the clocks that were set right still need
+  // Else the skew window is what the clocks that were set right still need.
+  bool linking_window_given = false;
   ConvolutionOptions convolution;
   Deskew deskew = Deskew::kForLinking;
   KeepDistributions distributions = KeepDistributions::kNo;  // of delays in patterns

@@ -52,8 +52,8 @@ struct MergedEdge {
   bool starts_path = false;  // from a client to the root of a path; no call visits `from`
   uint64_t calls = 0;
   uint64_t visits_calling = 0;  // visits to `from` with at least one call
-  double probability =
-      0;  // that a visit of `from` calls `to` (of a client: that a path goes there)
+  // That a visit of `from` calls `to` (of a client: that a path goes there).
+  double probability = 0;
   WideSum call_delay = 0;  // sum over the calls
 };
 struct MergedGraph {

@@ -27,16 +27,16 @@ struct Hold {
 struct Execution {
   EventTexts strings;
   std::vector<ProvenanceType> type;
-  std::vector<uint32_t> id, node, tuple, name, rule, peer,
-      origin;  // in strings; name: of the tuple, before "("
+  // In strings; name: of the tuple, before "(".
+  std::vector<uint32_t> id, node, tuple, name, rule, peer, origin;
   std::vector<Nanos> start_ns, end_ns;
   std::vector<Nanos> ready_ns;   // as reported, else derived as the contract says
   std::vector<bool> ready_told;  // INS, DEL, RCV without a reported time never wait for a resource
   std::vector<bool> lost_cause;  // a cause is beyond the retention
-  std::vector<bool>
-      lost_predecessor;  // there may be one; empty: MarkLostPredecessors was not called
-  std::vector<uint32_t> causes_begin,
-      causes;  // events; of e: causes[causes_begin[e], causes_begin[e + 1])
+  // There may be one; empty: MarkLostPredecessors was not called.
+  std::vector<bool> lost_predecessor;
+  // Events; of e: causes[causes_begin[e], causes_begin[e + 1]).
+  std::vector<uint32_t> causes_begin, causes;
   std::vector<uint32_t> holds_begin;
   std::vector<Hold> holds;
   std::vector<uint32_t> resource_name;  // in strings

@@ -204,8 +204,8 @@ TEST(ZenoFigures, Figure13_EdgesAndTheExtractedTrace) {
   for (const char* edge :
        {"C->+C", "C~>+C", "+C->-C", "+C~>-C", "+E->-E", "+E~>-E", "G->F", "-C~>F"})
     EXPECT_THAT(edges, ::testing::Contains(edge));
-  EXPECT_THAT(edges,
-              ::testing::Contains("G~>-C"));  // the chain of F goes on to INS(G), a cause of it
+  // The chain of F goes on to INS(G), a cause of it.
+  EXPECT_THAT(edges, ::testing::Contains("G~>-C"));
   EXPECT_THAT(edges, ::testing::Not(::testing::Contains("G~>F")));
   const auto extract = ReadExecution(ExtractEvents(raw.x, raw.x.Find("A")), "extract");
   ASSERT_TRUE(extract.ok());

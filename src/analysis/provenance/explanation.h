@@ -42,8 +42,8 @@ struct ExplanationVertex {
   Nanos start_ns = 0, end_ns = 0;
   Nanos delay_ns = 0, self_ns = 0;
   bool functional = false;  // a causal ancestor of `to`, or itself
-  bool expired =
-      false;  // lost a cause to retention, or, where checked, may have lost its predecessor
+  // Lost a cause to retention, or, where checked, may have lost its predecessor.
+  bool expired = false;
   std::vector<Interval> intervals, self_intervals;  // of a single event; touching ones joined
   // When many requests are explained together: its first event also begins a vertex of its own request's
   // path.

@@ -23,8 +23,8 @@ struct SpeedUpVertex {
   std::string id;
   Nanos start = 0, end = 0;
   bool annotated = false;
-  std::optional<std::pair<Nanos, Nanos>> alpha,
-      delta;  // annotation and speedup interval, not empty
+  // Annotation and speedup interval, not empty.
+  std::optional<std::pair<Nanos, Nanos>> alpha, delta;
 };
 
 class SpeedUp {

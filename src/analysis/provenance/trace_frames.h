@@ -32,8 +32,8 @@ struct Frame {
   Nanos start = 0, end = 0;  // moved where needed
   Nanos asked = 0;           // when the parent issued it; then it waits for a connection
   Nanos sent = 0;            // when it was sent
-  Nanos arrived =
-      0;  // when it could have begun if all resources were free; asked <= sent <= arrived <= start
+  // When it could have begun if all resources were free; asked <= sent <= arrived <= start.
+  Nanos arrived = 0;
   Nanos received = 0;  // when the waiter had the answer; end <= received
   std::optional<Nanos> told_arrival;
   bool estimate_arrival = false;  // its client is known, its arrival is not

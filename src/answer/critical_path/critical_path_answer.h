@@ -59,8 +59,8 @@ class PathPopulation {
     std::vector<Nanos> times;  // one a trace
     TraceId longest_in;
   };
-  using Key =
-      std::tuple<std::string, std::string, critical_path::PathCategory>;  // service, operation
+  // Service, operation.
+  using Key = std::tuple<std::string, std::string, critical_path::PathCategory>;
   struct Component {
     Key key;
     const Part* part;

@@ -233,8 +233,8 @@ Result<Answer> AnswerDatasetDelete(const AnswerContext& context, const Question&
       std::any_of(pipeline::StandingDatasets().begin(), pipeline::StandingDatasets().end(),
                   [&](const auto& one) { return one.first == dataset; });
   if (stands && definition != nullptr) {
-    WF_TRY(context.store.PutDocument(context.tenant, pipeline::kDatasetKind, dataset,
-                                     ""));  // hides it
+    // Hides it.
+    WF_TRY(context.store.PutDocument(context.tenant, pipeline::kDatasetKind, dataset, ""));
   } else if (!stands) {
     WF_TRY(DeleteIfThere(context, pipeline::kDatasetKind, dataset));
   }

@@ -22,8 +22,8 @@ constexpr std::string_view kRest = "rest";
 
 struct Population {
   std::vector<ColumnCondition> where;
-  std::vector<ColumnCondition>
-      without;       // rows that fulfil all of these take no part; empty: none are left out
+  // Rows that fulfil all of these take no part; empty: none are left out.
+  std::vector<ColumnCondition> without;
   int64_t rows = 0;  // that match
   DatasetTable table;
 };
@@ -55,8 +55,8 @@ Status Read(const AnswerContext& context, const std::string& dataset,
   rows.where = population.where;
   rows.columns = columns;
   rows.limit = kComparedRows;
-  rows.counting =
-      DatasetQuery::Counting::kDoNotCount;  // it reads them all; only what was asked for is used
+  // It reads them all; only what was asked for is used.
+  rows.counting = DatasetQuery::Counting::kDoNotCount;
   for (const ColumnCondition& condition : population.without) {
     if (std::find(columns.begin(), columns.end(), condition.column) == columns.end() &&
         std::find(rows.columns.begin(), rows.columns.end(), condition.column) == rows.columns.end())

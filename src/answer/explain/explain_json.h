@@ -20,8 +20,8 @@ namespace wf::answer {
 // What an answer about stored traces says besides.
 struct ExplanationJsonExtras {
   enum class Sizes { kShown, kLeftOut } sizes = Sizes::kShown;
-  std::function<void(size_t vertex, JsonWriter&)>
-      vertex;                               // further members of a vertex; may be empty
+  // Further members of a vertex; may be empty.
+  std::function<void(size_t vertex, JsonWriter&)> vertex;
   std::function<void(JsonWriter&)> answer;  // of the whole; may be empty
 };
 

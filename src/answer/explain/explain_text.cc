@@ -15,8 +15,8 @@ namespace wf::answer {
 namespace {
 
 constexpr size_t kMaxRows = 60;  // a screen or two; json has the rest
-constexpr Nanos kSmallPart =
-    1000;  // what is less than this part of the whole gets no row of its own
+// What is less than this part of the whole gets no row of its own.
+constexpr Nanos kSmallPart = 1000;
 constexpr size_t kMaxIndent = 12;  // side branches of side branches; deeper ones stay at this depth
 
 class TreeWriter {

@@ -44,8 +44,8 @@ Error BadJaegerParam(std::string_view name, const Error& why);
 
 Result<JaegerSearch> ParseJaegerSearch(const QueryParams& params, Nanos now);  // /api/traces
 Result<JaegerSearch> ParseJaegerV3Search(const QueryParams& params);           // /api/v3/traces
-Result<store::TimeRange> ParseJaegerDependencies(const QueryParams& params,
-                                                 Nanos now);  // /api/dependencies
+// /api/dependencies.
+Result<store::TimeRange> ParseJaegerDependencies(const QueryParams& params, Nanos now);
 
 // The time hints of a lookup by id are checked, then not used: an id finds its trace without them,
 // and Grafana sends them in ms where Jaeger reads µs.

@@ -257,8 +257,8 @@ TEST_F(JaegerQuery, DependenciesOfSharedZipkinIds) {
   b.scopes.push_back({});
   AddSpan(b, {7, 1, 0, a, "call", SpanKind::kClient, 0, 10});
   AddSpan(b, {7, 1, 0, c, "call", SpanKind::kServer, 1, 8});  // same id: the client's callee
-  AddSpan(
-      b, {7, 2, 1, d, "work", SpanKind::kServer, 2, 3});  // called by the server, not by the client
+  // Called by the server, not by the client.
+  AddSpan(b, {7, 2, 1, d, "work", SpanKind::kServer, 2, 3});
   ASSERT_TRUE(store_.AppendAndWait(std::move(b)).ok());
   const JaegerAnswer answer = Get("/api/dependencies", {{"service", "zc"}});
   EXPECT_THAT(answer.body, HasSubstr(R"("data":[{"parent":"za","child":"zc","callCount":1},)"

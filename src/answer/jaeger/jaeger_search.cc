@@ -161,8 +161,8 @@ Result<JaegerFound> FindJaegerTraces(store::EventStore& store, const std::string
                           std::to_string(limit));
   }
   WF_TRY(ReadInOrder(store, tenant, ids, found));
-  found.not_found
-      .clear();  // retired between the two reads: no longer there is not an error of the search
+  // Retired between the two reads: no longer there is not an error of the search.
+  found.not_found.clear();
   return found;
 }
 

@@ -16,8 +16,8 @@ struct JaegerFound {
   EventBatch batch;
   std::vector<TraceRows> traces;   // rows in `batch`, in the order asked for or newest first
   std::vector<TraceId> not_found;  // of the ids asked for
-  std::vector<std::string>
-      notes;  // why the answer holds less than was asked for; empty when it is whole
+  // Why the answer holds less than was asked for; empty when it is whole.
+  std::vector<std::string> notes;
 };
 
 // One answer holds at most this many spans (about 200 MB of JSON); the first trace is always whole.

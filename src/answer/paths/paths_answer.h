@@ -24,8 +24,8 @@ struct PathsAnswer {
   const StringTable* names = nullptr;
   paths::PatternOrder order = paths::PatternOrder::kTotalLatency;
   size_t top = 20;  // 0: all
-  paths::KeepDistributions distributions =
-      paths::KeepDistributions::kNo;  // kYes: the table has them, and they are written
+  // kYes: the table has them, and they are written.
+  paths::KeepDistributions distributions = paths::KeepDistributions::kNo;
   std::optional<paths::PathAccuracy> accuracy;
   std::vector<std::string> notes;  // what was skipped or cut, a sentence each
 };

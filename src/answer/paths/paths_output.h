@@ -14,10 +14,10 @@ struct PathsOutput {
   std::string format = "json";  // text, json, dot or svg
   paths::PatternOrder order = paths::PatternOrder::kTotalLatency;
   size_t top = 20;  // 0: all
-  paths::KeepDistributions distributions =
-      paths::KeepDistributions::kNo;  // as they were asked of InferPaths
-  uint64_t duplicates = 0;            // sightings of one message in several inputs
-  std::vector<std::string> notes;     // of the input
+  // As they were asked of InferPaths.
+  paths::KeepDistributions distributions = paths::KeepDistributions::kNo;
+  uint64_t duplicates = 0;         // sightings of one message in several inputs
+  std::vector<std::string> notes;  // of the input
 };
 
 // `names` is the table that the findings were made with. Not of the same findings on two threads: quantiles move what

@@ -322,8 +322,8 @@ TEST(TraceJson, AHundredThousandSpansInASecond) {
     batch.EndAttributes();
   }
   const auto time = [](const char* what, auto step) {
-    const std::clock_t start =
-        std::clock();  // CPU time: what others do on this machine is not ours
+    // CPU time: what others do on this machine is not ours.
+    const std::clock_t start = std::clock();
     auto result = step();
     const double ms = 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     fmt::print("{}: {:.0f} ms\n", what, ms);

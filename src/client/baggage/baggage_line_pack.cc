@@ -364,8 +364,8 @@ void BaggageLine::DropFrozen(Unwanted unwanted) {
     ++dropped;
     if (slots.empty()) continue;
     auto smaller = std::make_shared<Instance>();
-    smaller->id.store(instance->WireId(),
-                      std::memory_order_relaxed);  // it is the same one to everybody else
+    // It is the same one to everybody else.
+    smaller->id.store(instance->WireId(), std::memory_order_relaxed);
     smaller->origin = instance->origin;
     smaller->stamp = instance->stamp;
     smaller->memory = instance->memory;

@@ -193,8 +193,8 @@ std::string EncodeBaggage(const InstanceList& instances, const Overflow& overflo
 
 // --- Header
 
-constexpr size_t kMaxBaggageMember =
-    4000;  // with its name: what OpenTelemetry's libraries take is 4,096
+// With its name: what OpenTelemetry's libraries take is 4,096.
+constexpr size_t kMaxBaggageMember = 4000;
 constexpr size_t kMaxBaggageHeader = 8192;  // all members of everybody
 constexpr int kMaxBaggageMembers = 180;
 constexpr std::string_view kBaggageMember = "wf";

@@ -42,8 +42,8 @@ class EventRing {
       pending_ = head + size;
       return data_.get() + offset;
     }
-    auto* padding =
-        reinterpret_cast<RecordHead*>(data_.get() + offset);  // of 8 bytes at least: size and type
+    // Of 8 bytes at least: size and type.
+    auto* padding = reinterpret_cast<RecordHead*>(data_.get() + offset);
     padding->size = static_cast<uint32_t>(to_end);
     padding->type = kPadding;
     pending_ = head + needed;

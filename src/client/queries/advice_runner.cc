@@ -91,8 +91,8 @@ struct Shard {
   // to touch the intervals of other queries.
   struct Key {
     const LiveQuery* query;
-    int64_t
-        surely_until;  // ticks: up to then no clock need be read to know that it is still this one
+    // ticks: up to then no clock need be read to know that it is still this one.
+    int64_t surely_until;
     int64_t start_ns, end_ns;
   };
   std::vector<Key> keys;

@@ -33,8 +33,8 @@ constexpr int64_t kAfterAFailure = 500 * kMillisecond;
 // Whether somebody weaves a query here is looked for this often: it takes two system calls.
 constexpr int64_t kLookForTuples = 200 * kMillisecond;
 // What waits for a server that does not answer; of older intervals the server has no use any more.
-constexpr size_t kMostWaiting =
-    24 << 20;  // events of the emit plan take the most: EmittedPieces, in base64
+// Events of the emit plan take the most: EmittedPieces, in base64.
+constexpr size_t kMostWaiting = 24 << 20;
 // Programs for queries that nobody reads are the server's affair; this bounds what it can make of our memory.
 constexpr size_t kMostQueries = 256;
 

@@ -221,8 +221,8 @@ RequestContext RequestContext::Peek() {
 
 void RequestContext::Attach() && {
   internal::ThreadState& state = internal::thread_state;
-  state.recording =
-      0;  // whatever interrupts us sees a request that is not recorded, never half of one
+  // Whatever interrupts us sees a request that is not recorded, never half of one.
+  state.recording = 0;
   // Attaching what is attached already stays in the unit.
   const bool same = state.trace_hi == trace_.hi && state.trace_lo == trace_.lo &&
                     state.block == block_ && block_ != 0;
@@ -250,8 +250,8 @@ RequestContext RequestContext::Exchange(RequestContext context) {
   RequestContext previous = Current();
   if (!context.OnThisLine()) {
     const auto whose = context.request() ? client::LineOf::kRequest : client::LineOf::kNobody;
-    client::DropLine(
-        client::EnterLine(whose, std::move(context.tuples_)).baggage);  // `previous` has it all
+    // `previous` has it all.
+    client::DropLine(client::EnterLine(whose, std::move(context.tuples_)).baggage);
   }
   std::move(context).Attach();
   return previous;

@@ -123,8 +123,8 @@ class TracerCore {
   std::atomic<uint64_t> sampled_{0};   // events the drain itself made
   int64_t counters_due_ns_ = 0, stacks_due_ns_ = 0;
 
-  mutable std::mutex
-      mutex_;  // guards what follows; never taken to emit, but for a thread's first event
+  // Guards what follows; never taken to emit, but for a thread's first event.
+  mutable std::mutex mutex_;
   std::vector<std::shared_ptr<EventRing>> rings_;
   uint64_t retired_recorded_ = 0, retired_dropped_ = 0, retired_truncated_ = 0;
   uint64_t flush_asked_ = 0, flush_done_ = 0;

@@ -10,7 +10,7 @@
 namespace wf::decode {
 
 std::string DumpBatch(const EventBatch& batch);
-std::string DumpReport(
-    const DecodeReport& report);  // "accepted 2, rejected 1 {trace_id_zero:1}, repairs {}"
+// "accepted 2, rejected 1 {trace_id_zero:1}, repairs {}".
+std::string DumpReport(const DecodeReport& report);
 
 }  // namespace wf::decode

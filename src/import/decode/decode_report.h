@@ -13,8 +13,8 @@ struct DecodeReport {
   int64_t accepted = 0;  // rows appended
   int64_t rejected = 0;  // spans or events rejected; the rest of the input was processed
   std::map<std::string, int64_t, std::less<>> reasons;  // of the rejections: "trace_id_zero", ...
-  std::map<std::string, int64_t, std::less<>>
-      repairs;  // "bad_utf8", "deep_value", "attribute_dropped", ...
+  // "bad_utf8", "deep_value", "attribute_dropped", ...
+  std::map<std::string, int64_t, std::less<>> repairs;
 
   std::string first_fault;  // content of the first rejected item, and the place of the fault in it
 

@@ -27,8 +27,8 @@ struct FilePiece {
 struct FileSplitterOptions {
   size_t piece_bytes = size_t{16} << 20;  // about; at least one record
   size_t whole_bytes = size_t{32} << 20;  // files up to this size, decompressed, are one piece
-  size_t most_bytes =
-      size_t{60} << 20;  // of a record: what a server takes by default, and a little less
+  // Of a record: what a server takes by default, and a little less.
+  size_t most_bytes = size_t{60} << 20;
 };
 
 class FileSplitter {

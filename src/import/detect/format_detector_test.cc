@@ -28,8 +28,8 @@ TEST(DetectFile, KindsByTheirBeginning) {
 }
 
 TEST(DetectFile, ProtobufWithoutAZeroByteIsNotText) {
-  const std::string spans =
-      "\x0A\x09\x12\x07\x12\x05\x1A\x03get";  // resource_spans { scope_spans { spans
+  // resource_spans { scope_spans { spans.
+  const std::string spans = "\x0A\x09\x12\x07\x12\x05\x1A\x03get";
   EXPECT_EQ(KindOf(spans), FileKind::kEvents);
   // Cut off, only the beginning of a longer file can be protobuf.
   const std::string_view cut = std::string_view(spans).substr(0, 6);

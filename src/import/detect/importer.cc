@@ -356,8 +356,8 @@ Result<ImportResult> ImportStream(net::ChunkSource source, std::string_view name
   Import import(name, options, sink);
   std::string pending;
   std::optional<ImportFormat> format;
-  size_t next_try =
-      kWholeDocument;  // gather that much before reading values, so that usual files are checked whole
+  // Gather that much before reading values, so that usual files are checked whole.
+  size_t next_try = kWholeDocument;
   while (true) {
     const size_t had = pending.size();
     pending.resize(had + kImportReadBytes);

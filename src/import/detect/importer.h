@@ -44,8 +44,8 @@ struct ImportOptions {
 struct ImportResult {
   ImportFormat format = ImportFormat::kOtlpJson;
   decode::DecodeReport report;
-  std::string
-      first_fault;  // "FILE: value at byte N (line L): reason"; empty when every value was read
+  // "FILE: value at byte N (line L): reason"; empty when every value was read.
+  std::string first_fault;
 };
 
 // Takes a batch of at most max_rows rows, never empty. An error ends the import and is returned.

@@ -104,8 +104,8 @@ TEST(RecordingEvents, ThreadsAreUnitsAndSubComputationsBlocks) {
   const EventBatch events = RecordedProgram().Events();
   const Trace trace = BuildTrace(events);
   EXPECT_EQ(trace.units.size(), 3u);
-  EXPECT_EQ(CountBlocks(trace, "thread 1 worker"),
-            4u);  // itself, and its sub-computations without symbols
+  // Itself, and its sub-computations without symbols.
+  EXPECT_EQ(CountBlocks(trace, "thread 1 worker"), 4u);
   EXPECT_EQ(CountBlocks(trace, "pthread_join thread 1 worker"), 1u);
   EXPECT_EQ(CountBlocks(trace, "program"), 1u);  // the main thread is the program
 }

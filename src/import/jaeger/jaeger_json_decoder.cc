@@ -200,8 +200,8 @@ class TraceDecoder {
   decode::AttributeWriter& writer_;
   EventBatch& batch_;
   decode::DecodeReport& report_;
-  std::unordered_map<std::string_view, uint32_t>
-      processes_;  // processID → index; keys live in the document
+  // processID → index; keys live in the document.
+  std::unordered_map<std::string_view, uint32_t> processes_;
   std::vector<Reference> references_;
   std::string scratch_;
 };

@@ -489,8 +489,8 @@ class ProtobufDecoder {
   decode::AttributeWriter writer_;
   const int max_depth_;
   const char* at_;
-  std::vector<std::string_view> events_, links_,
-      attributes_;  // of the span being read; views into the request
+  // Of the span being read; views into the request.
+  std::vector<std::string_view> events_, links_, attributes_;
 };
 
 void ReserveFor(std::string_view request, EventBatch& out) {

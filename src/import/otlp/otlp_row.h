@@ -20,8 +20,8 @@ constexpr std::string_view kRowParentRef = "wherefore.row.parent_ref";  // int: 
 constexpr std::string_view kRowSequence = "wherefore.row.sequence";     // int
 constexpr std::string_view kRowSource = "wherefore.row.source";         // int: Source
 constexpr std::string_view kRowProbability = "wherefore.row.probability";  // double
-constexpr std::string_view kRowLinkRef =
-    "wherefore.row.link_ref";  // int: PackedLink::ref, on a link
+// int: PackedLink::ref, on a link.
+constexpr std::string_view kRowLinkRef = "wherefore.row.link_ref";
 
 // The offset of PackedLink::ref in a packed link: after trace and span id.
 constexpr size_t kPackedLinkRefOffset = 24;

@@ -136,8 +136,8 @@ class TalkBuilder {
 };
 
 struct ReadCapture {
-  std::vector<std::string>
-      lines;  // "CALL 1 84 @4": kind, exchange in order of appearance, bytes, ms after the start
+  // "CALL 1 84 @4": kind, exchange in order of appearance, bytes, ms after the start.
+  std::vector<std::string> lines;
   std::vector<std::string> bare;  // without the time
   std::vector<std::string> full;  // as message text
   CaptureCounts counts;

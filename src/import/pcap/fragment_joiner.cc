@@ -8,8 +8,8 @@ namespace wf::pcap {
 namespace {
 
 constexpr uint32_t kMostLength = 65535;  // of an IP packet
-constexpr Nanos kFragmentDuplicateWithin =
-    100 * kMilli;                  // a capture of two interfaces shows each fragment twice
+// A capture of two interfaces shows each fragment twice.
+constexpr Nanos kFragmentDuplicateWithin = 100 * kMilli;
 constexpr size_t kOverhead = 256;  // of a packet that is held, besides its bytes
 
 }  // namespace

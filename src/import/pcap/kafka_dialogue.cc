@@ -11,8 +11,8 @@ constexpr uint32_t kLongest = 100 << 20;  // socket.request.max.bytes
 constexpr uint16_t kMostKeys = 128, kMostVersions = 32;
 constexpr uint16_t kProduce = 0;
 constexpr uint16_t kFlexibleProduce = 9;  // from this version on, fields are compact and tagged
-constexpr size_t kKafkaHead =
-    14;  // size, key, version, correlation id, length of the client's name
+// Size, key, version, correlation id, length of the client's name.
+constexpr size_t kKafkaHead = 14;
 constexpr size_t kLongestName = 1024;
 constexpr size_t kMostOpen = 4096;
 

@@ -14,8 +14,8 @@ struct Exchanges {
   std::string name;
   uint16_t port;
   std::vector<Saying> before;  // log-in and the like; nothing of it is lost
-  std::function<std::string(int, size_t)> question,
-      answer;  // of the n-th exchange, with so much text
+  // Of the n-th exchange, with so much text.
+  std::function<std::string(int, size_t)> question, answer;
 };
 
 std::string Text(size_t size) { return std::string(size, 'x'); }

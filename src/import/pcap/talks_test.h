@@ -18,8 +18,8 @@ struct Talk {
   std::string name;
   uint16_t port;
   std::vector<Saying> sayings;
-  std::vector<std::string>
-      expected;  // as ReadCapture::bare has them, when each saying is one packet
+  // As ReadCapture::bare has them, when each saying is one packet.
+  std::vector<std::string> expected;
 };
 
 // HTTP/2: length, type, flags, stream.

@@ -42,8 +42,8 @@ constexpr size_t kShortIoRecord = offsetof(IoRecord, name);
 
 struct IoCounters {
   uint64_t dropped_ring_full = 0, dropped_table_full = 0;
-  uint64_t late_sends =
-      0;  // sends reported with the time of their end: two threads shared a slot in the table
+  // Sends reported with the time of their end: two threads shared a slot in the table.
+  uint64_t late_sends = 0;
 };
 
 struct IoMaps {

@@ -24,8 +24,8 @@ struct LockHolding {
 struct LockProbeCounters {
   uint64_t brief = 0;    // waited and held for less than the threshold
   uint64_t gave_up = 0;  // a try or a timed wait that did not get the lock
-  uint64_t unpaired =
-      0;  // released without a recorded acquisition: acquired before the probe, or by another thread
+  // Released without a recorded acquisition: acquired before the probe, or by another thread.
+  uint64_t unpaired = 0;
   uint64_t dropped_ring_full = 0;   // we read too slowly
   uint64_t dropped_table_full = 0;  // too many threads, or locks held, at once
 };

@@ -104,8 +104,8 @@ class AttachedLockProbe : public LockProbe {
   LockMaps maps_;
   bpf::BpfRingReader reader_;
   size_t places_ = 0;
-  std::vector<bpf::Uprobe>
-      probes_;  // detached first; programs live as long as what they are attached to
+  // Detached first; programs live as long as what they are attached to.
+  std::vector<bpf::Uprobe> probes_;
 };
 
 }  // namespace

@@ -160,8 +160,8 @@ TEST(LockProbe, WhatIsStillHeldOrWantedIsTold) {
       mutex.lock();
     }).detach();
     while (shared.waiter == 0) std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(
-        50ms);  // longer than it takes to call mutex.lock(); else the test says so
+    // Longer than it takes to call mutex.lock(); else the test says so.
+    std::this_thread::sleep_for(50ms);
   });
   WATCH_OR_SKIP(watched, child, kMilli);
   bool held = false, wanted = false;

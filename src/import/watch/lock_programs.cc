@@ -15,8 +15,8 @@ using C = bpf::BpfCondition;
 
 // Where the program finds the probed function's arguments and result.
 #if defined(__x86_64__)
-constexpr int16_t kFirstArgument = 112, kSecondArgument = 104,
-                  kResult = 80;  // rdi, rsi, rax of pt_regs
+// Rdi, rsi, rax of pt_regs.
+constexpr int16_t kFirstArgument = 112, kSecondArgument = 104, kResult = 80;
 #elif defined(__aarch64__)
 constexpr int16_t kFirstArgument = 0, kSecondArgument = 8, kResult = 0;  // x0, x1, x0
 #else
@@ -33,8 +33,8 @@ struct HeldKey {
   uint32_t thread, zero;
 };
 struct Held {
-  uint64_t requested, acquired, mode,
-      depth;  // depth: locked again that often, by a recursive mutex or a reader
+  // depth: locked again that often, by a recursive mutex or a reader.
+  uint64_t requested, acquired, mode, depth;
 };
 
 enum CounterSlot : uint32_t { kBrief, kGaveUp, kUnpaired, kRingFull, kTableFull, kCounters };

@@ -42,8 +42,8 @@ struct LockMaps {
 // Settings that are fixed when the programs are loaded.
 struct LockProgramSettings {
   Nanos at_least = 0;  // min of wait and hold together; shorter ones are only counted
-  uint64_t pid_namespace_device = 0,
-           pid_namespace_inode = 0;  // of the process: threads are numbered as it sees them
+  // Of the process: threads are numbered as it sees them.
+  uint64_t pid_namespace_device = 0, pid_namespace_inode = 0;
 };
 
 std::vector<bpf_insn> AskProgram(const LockMaps& maps, const LockProgramSettings& settings,

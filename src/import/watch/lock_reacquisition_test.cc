@@ -24,8 +24,8 @@ TEST(LockReacquisition, HeldSinceTheNextOneAsked) {
   LockReacquisition reacquisition;
   std::vector<LockHolding> out;
   reacquisition.Add(Holding(1, 10, 10, 20), out);
-  reacquisition.Add(AfterCondition(2, 5, 100),
-                    out);  // waits since 5, has the mutex again some time before 100
+  // Waits since 5, has the mutex again some time before 100.
+  reacquisition.Add(AfterCondition(2, 5, 100), out);
   EXPECT_EQ(out.size(), 1u) << "in doubt until the next";
   reacquisition.Add(Holding(3, 60, 100, 110), out);
   ASSERT_EQ(out.size(), 3u);

@@ -14,8 +14,8 @@ struct SocketFacts {
   // kTcp: "10.0.0.1:80", "[fd00::1]:80"; IPv4 addresses mapped into IPv6 are reported as IPv4.
   std::string local, peer;
   uint16_t local_port = 0, peer_port = 0;
-  bool listens =
-      false;  // a process there listens at the local port, so it is likely the server's end
+  // A process there listens at the local port, so it is likely the server's end.
+  bool listens = false;
   uint32_t peer_process = 0;  // kUnix: the process that made the other end; 0: unknown
 };
 

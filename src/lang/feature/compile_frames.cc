@@ -68,8 +68,8 @@ int FeatureCompiler::Over(Op op, const Call& call, const Argument& argument, int
   if (op == Op::kGroupBy && type.shape == Shape::kElement)
     WrongInput(call, input, "many elements", "leave GroupBy out: there is only one");
   int source = input;
-  const PlanBuilder::Conflict before =
-      builder.conflict;  // of an enclosing body, to be solved there
+  // Of an enclosing body, to be solved there.
+  const PlanBuilder::Conflict before = builder.conflict;
   for (int attempt = 0; attempt < 8; ++attempt) {
     builder.conflict = {};
     const int frame = builder.OpenFrame(source);

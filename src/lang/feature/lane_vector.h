@@ -17,8 +17,8 @@ struct LaneVector {
   Type type;
   size_t lanes = 0;
   std::vector<uint32_t> offsets;
-  std::vector<uint8_t>
-      null_lane;  // many: 1 where the lane is null rather than empty; size 0: no lane is null
+  // many: 1 where the lane is null rather than empty; size 0: no lane is null.
+  std::vector<uint8_t> null_lane;
   std::vector<uint32_t> items;  // elements (kNone: null), or the members of groups
   std::vector<uint8_t> valid;   // values: 0 where null
   std::vector<int64_t> ints;

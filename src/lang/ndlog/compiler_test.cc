@@ -71,8 +71,8 @@ TEST(NdlogCompiler, VariablesNeedValues) {
   EXPECT_EQ(
       Wrong("r1 p(@X) :- q(@X), Z > 1."),
       "1:20 Z has no value | each variable stands in an atom of the body, or is assigned by :=\n");
-  EXPECT_EQ(Wrong("r1 p(@X,Y) :- q(@X,Z), Z == 3*Y + 1."),
-            "");  // an equation with one unknown is solved
+  // An equation with one unknown is solved.
+  EXPECT_EQ(Wrong("r1 p(@X,Y) :- q(@X,Z), Z == 3*Y + 1."), "");
   EXPECT_NE(Wrong("r1 p(@X,Y) :- q(@X,Z), Z == Y*Y."), "");
 }
 

@@ -7,8 +7,8 @@ namespace wf::ndlog {
 
 bool Grounding::IsGrounded(Row* target) {
   ++search_;
-  std::unordered_map<Row*, std::vector<std::pair<Row*, size_t>>>
-      waiting;                                    // premise → heads' supports
+  // Premise → heads' supports.
+  std::unordered_map<Row*, std::vector<std::pair<Row*, size_t>>> waiting;
   std::vector<std::pair<Row*, size_t>> supports;  // head, premises not yet proved
   std::vector<Row*> unseen = {target}, proved;
   target->mark = search_;

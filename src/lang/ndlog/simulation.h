@@ -33,8 +33,8 @@ struct RunOptions {
   // Receives each event in the order of processing, with its causes. Without it, provenance is not tracked.
   std::function<Status(const ProvenanceEvent&)> provenance;
   std::vector<RecordedEvent>* record = nullptr;  // appended to
-  const std::vector<RecordedEvent>* replay =
-      nullptr;  // durations are read from here; a difference is an error
+  // Durations are read from here; a difference is an error.
+  const std::vector<RecordedEvent>* replay = nullptr;
 };
 
 struct RunResult {

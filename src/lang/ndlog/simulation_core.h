@@ -169,15 +169,15 @@ class Core {
   int64_t pending_deletions_ = 0;  // queued losses of support; 0: every alive row is grounded
   VertexId vertices_ = 0;          // events so far; the last one's number
   Nanos last_end_ = INT64_MIN;
-  std::map<std::pair<int, int>, Nanos>
-      last_arrival_;  // by sender and receiver: links keep the order
+  // By sender and receiver: links keep the order.
+  std::map<std::pair<int, int>, Nanos> last_arrival_;
   std::deque<Row> rows_;
   std::deque<Support> supports_;
   std::deque<Group> groups_;
   std::map<std::pair<int, int>, std::map<List, Group*>> group_of_;  // (rule, node) → key
   std::vector<Row*> suspended_;
-  bool gained_ =
-      false;  // a row became alive or got another support since suspended rows were checked
+  // A row became alive or got another support since suspended rows were checked.
+  bool gained_ = false;
   Grounding grounding_;
   Evaluation evaluation_;
   std::optional<Error> failure_;

@@ -21,8 +21,8 @@ using VertexId = uint32_t;  // of provenance; 0: none
 struct Support {
   int rule = -1;  // -1: received, from the row of the sender that is its only premise
   std::vector<Row*> premises;
-  Row* head =
-      nullptr;  // null once the head was replaced, expired or evicted: it is not needed any more
+  // Null once the head was replaced, expired or evicted: it is not needed any more.
+  Row* head = nullptr;
   // The original `head`: soft state that expired is derived again when its premises are renewed.
   Row* home = nullptr;
   Group* group = nullptr;  // set: it counts into an aggregate instead

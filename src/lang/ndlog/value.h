@@ -19,8 +19,8 @@ using List = std::vector<Value>;
 // Lists are shared, so a list of a few elements may be larger than any memory once it is written out,
 // compared or hashed: [L, L] doubles at every step. The size written out is what counts.
 struct ListNode;
-constexpr uint64_t kHeaviest =
-    1 << 20;  // of a text or list made by a program: elements and characters
+// Of a text or list made by a program: elements and characters.
+constexpr uint64_t kHeaviest = 1 << 20;
 constexpr uint32_t kDeepestList = 64;  // max nesting of lists, which are walked recursively
 
 // null, bool, int, double, text or list. Node names are texts. Copies are cheap: lists are shared and never change.

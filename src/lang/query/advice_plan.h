@@ -32,8 +32,8 @@ struct BlockPlan {
   std::vector<NodePlan> nodes;
   std::vector<TravellingState> states;
   std::vector<uint32_t> aggregates;  // which of Block::aggregates are computed: those that are read
-  std::vector<std::optional<uint32_t>>
-      aggregate_state;  // for each of Block::aggregates: the state that holds it, if any
+  // For each of Block::aggregates: the state that holds it, if any.
+  std::vector<std::optional<uint32_t>> aggregate_state;
   std::vector<std::unique_ptr<BlockPlan>> groups;  // for each node that has a block
 };
 

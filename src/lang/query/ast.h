@@ -43,8 +43,8 @@ struct Expr {
   uint32_t aggregate = 0;
   uint32_t key = 0;
   std::vector<Expr> args;
-  uint32_t depth =
-      1;  // levels of `args`; the parser limits them to kMaxExprDepth, so that walking an Expr may recurse
+  // Levels of `args`; the parser limits them to kMaxExprDepth, so that walking an Expr may recurse.
+  uint32_t depth = 1;
 
   // As parsed; the analysis turns these into the fields above. kRead: `name` is the alias, `variable` the
   // part after its first dot ("" if there is none). kAggregate: `call` and `args` (COUNT: none or one,

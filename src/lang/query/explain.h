@@ -23,8 +23,8 @@ struct ExplainedAdvice {
 struct ExplainedSlot {
   std::string advice;  // the advice that packs it
   size_t tuples = 1;   // for the estimate: the known number of the slot's tuples, or one
-  bool bounded =
-      true;  // false: one per different combination of its columns, so the request decides how many
+  // false: one per different combination of its columns, so the request decides how many.
+  bool bounded = true;
   size_t bytes = 0;
   size_t bytes_per_tuple = 0;  // of one more tuple
 };

@@ -29,28 +29,28 @@ struct Block;
 struct Node {
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  std::string
-      label;  // the alias, qualified by those of the enclosing sub-queries where it would not be unique
+  // The alias, qualified by those of the enclosing sub-queries where it would not be unique.
+  std::string label;
   std::vector<std::string> tracepoints;
-  std::vector<std::string>
-      variables;  // all that the query reads here; a list among them multiplies the tuples
+  // All that the query reads here; a list among them multiplies the tuples.
+  std::vector<std::string> variables;
   std::unique_ptr<Block> groups;  // for an aggregated sub-query: then nothing is observed here
   std::vector<TermId> terms;      // per variable, or per column of the aggregated sub-query
 
   advice::Keep keep = advice::Keep::kAll;
   uint32_t limit = 0;
-  bool picks_subquery =
-      false;  // keep is over a sub-query's tuples: an event without any does not count
+  // Keep is over a sub-query's tuples: an event without any does not count.
+  bool picks_subquery = false;
 
   uint32_t parent = kNone;
   uint32_t depth = 0;
-  uint32_t entered = 0,
-           left = 0;  // numbers of a walk through the tree: descendants have numbers in between
+  // Numbers of a walk through the tree: descendants have numbers in between.
+  uint32_t entered = 0, left = 0;
   std::vector<uint32_t> inner;  // children inside the filtered sub-query that this node opens
   std::vector<uint32_t> outer;  // the other children; a node that is not filtered has only these
   uint32_t outer_scope = 0;     // the scope that contains it
-  uint32_t inner_scope =
-      0;  // the scope of its own source's conditions: differs only if it is filtered
+  // The scope of its own source's conditions: differs only if it is filtered.
+  uint32_t inner_scope = 0;
 
   bool filtered() const { return keep != advice::Keep::kAll; }
   // In the order of their unpacks.
@@ -71,14 +71,14 @@ struct BlockAggregate {
 struct Block {
   Terms terms;
   std::vector<Node> nodes;  // the first is From's
-  std::vector<uint32_t>
-      scope_node;                // per scope: the node that opened it; scope 0 is the block: node 0
+  // Per scope: the node that opened it; scope 0 is the block: node 0.
+  std::vector<uint32_t> scope_node;
   std::vector<Condition> where;  // conjunctions are split
   bool grouped = false;
   std::vector<TermId> keys;  // the window first
   std::vector<BlockAggregate> aggregates;
-  std::vector<TermId>
-      select;  // from kKey, kAggregate, constants and operations if grouped, else from columns
+  // From kKey, kAggregate, constants and operations if grouped, else from columns.
+  std::vector<TermId> select;
   std::vector<std::string> names;
 
   bool Below(uint32_t node, uint32_t ancestor) const {  // or the same

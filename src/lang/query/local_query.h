@@ -13,8 +13,8 @@ namespace wf::query {
 class LocalQuery {
  public:
   static bool Possible(const Query& query);
-  LocalQuery(const Query& query,
-             RowBuilder& rows);  // both borrowed; Possible; `rows` of this query
+  // Both borrowed; Possible; `rows` of this query.
+  LocalQuery(const Query& query, RowBuilder& rows);
 
   // What the innermost From reads: tracepoints and variables.
   const std::vector<std::string>& tracepoints() const { return from_->source.tracepoints; }

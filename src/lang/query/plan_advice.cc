@@ -170,8 +170,8 @@ class AdviceRun : private advice::Baggage, private advice::Emitter {
   advice::Results results_;
   std::unordered_set<std::string> tracepoints_;
   std::vector<bool> sampled_;
-  std::vector<uint32_t>
-      next_;  // of each event: how many that come after have not taken its baggage yet
+  // Of each event: how many that come after have not taken its baggage yet.
+  std::vector<uint32_t> next_;
   std::vector<std::optional<SimulatedBaggage>> travelling_;
   SimulatedBaggage now_;
   uint64_t instances_ = 0;

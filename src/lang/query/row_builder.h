@@ -41,8 +41,8 @@ class RowBuilder {
   };
 
   struct Group {
-    advice::Tuple
-        shown;  // 1 and 1.0 are one key: which one is shown must not depend on the order of arrival
+    // 1 and 1.0 are one key: which one is shown must not depend on the order of arrival.
+    advice::Tuple shown;
     std::vector<advice::AggregateState> states;
   };
 

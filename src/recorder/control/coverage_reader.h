@@ -57,8 +57,8 @@ class CoverageReader {
   std::optional<uint64_t> running_;
   bool begun_ = false;
   std::vector<Frame> frames_;
-  std::set<CoveragePaths::Callee>
-      trace_calls_;  // what the first blocks of functions call, in each module
+  // What the first blocks of functions call, in each module.
+  std::set<CoveragePaths::Callee> trace_calls_;
 };
 
 }  // namespace wf::recorder

@@ -20,8 +20,8 @@ enum class BlockEnd : uint8_t {
 struct Block {
   uint32_t id = 0;
   BlockEnd end = BlockEnd::kOther;
-  bool own =
-      false;  // the recorder's own code, which is not recorded; set when its location is known
+  // The recorder's own code, which is not recorded; set when its location is known.
+  bool own = false;
   uint64_t start = 0;      // first instruction
   uint64_t last = 0;       // last instruction: the branch, if there is one
   uint64_t target = 0;     // conditional: where it leads if taken

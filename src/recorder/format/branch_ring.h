@@ -92,8 +92,8 @@ class BranchRingWriter {
   void CountLost() { ring_->lost.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  static constexpr int kMaxWaits =
-      20'000;  // times 100 µs: after two seconds without room the scribe is considered stuck
+  // Times 100 µs: after two seconds without room the scribe is considered stuck.
+  static constexpr int kMaxWaits = 20'000;
 
   // Room is given out a quarter of the ring at a time, so that each quarter calls this and wakes the scribe.
   bool MakeRoom() {

@@ -29,17 +29,17 @@ struct BranchesHead {
 // length of an operation does not depend on sites, so that a reader that missed some can search for the next
 // kReset.
 enum BranchOp : uint64_t {
-  kSite =
-      0,  // kind (SiteKind), address relative; if conditional: target relative to the address, length of the
+  // Kind (SiteKind), address relative; if conditional: target relative to the address, length of the.
+  kSite = 0,
   // instruction. Sites are numbered from 0 in the order of these.
   kOpen = 1,  // index; address where it begins, relative: the next sub-computation
   kGap = 2,   // count: this many items are missing here; a branch of unknown outcome is one
-  kReset =
-      3,  // index of the running sub-computation plus 1, or 0: sites are numbered, and addresses relative, anew
-  kIndirect =
-      4,  // zigzag(number of the site - number of the site before), address it led to relative to the site
-  kFirstBranch =
-      5,  // + (zigzag(number of the site - number of the site before) << 1 | taken): a conditional one
+  // Index of the running sub-computation plus 1, or 0: sites are numbered, and addresses relative, anew.
+  kReset = 3,
+  // zigzag(number of the site - number of the site before), address it led to relative to the site.
+  kIndirect = 4,
+  // + (zigzag(number of the site - number of the site before) << 1 | taken): a conditional one.
+  kFirstBranch = 5,
 };
 
 enum class SiteKind : uint8_t { kConditional = 0, kIndirectJump = 1, kIndirectCall = 2 };
@@ -49,10 +49,10 @@ enum class SiteKind : uint8_t { kConditional = 0, kIndirectJump = 1, kIndirectCa
 // from 0 after kCoverageOpen and kCoverageGap.
 enum CoverageOp : uint64_t {
   kCoverageOpen = 0,  // index: the next sub-computation
-  kCoverageGap =
-      1,  // count: this many blocks are missing here; then the index of the running one plus 1, or 0
-  kFirstBlock =
-      2,  // + (zigzag(address) << 1 | height follows); height: zigzag, in units of 16 bytes
+  // count: this many blocks are missing here; then the index of the running one plus 1, or 0.
+  kCoverageGap = 1,
+  // + (zigzag(address) << 1 | height follows); height: zigzag, in units of 16 bytes.
+  kFirstBlock = 2,
 };
 
 // Intel PT: operations too. The processor's bytes for one sub-computation are self-contained: tracing is
@@ -92,23 +92,23 @@ static_assert(sizeof(BranchesHead) == 16 && sizeof(PtFacts) == 32);
 // listed.
 constexpr long kMarkerCall = 0x77666330;
 enum MarkerOp : long {
-  kMarkProcess =
-      1,  // begin, end of the library's own code (not recorded), where to store kMarkerAnswer: before all
-          // else, and in a forked child again
-  kMarkThread =
-      2,  // BranchRing, its bytes, Scribe: where the calling thread's stream goes; it runs nothing yet
+  // Begin, end of the library's own code (not recorded), where to store kMarkerAnswer: before all
+  // else, and in a forked child again.
+  kMarkProcess = 1,
+  // BranchRing, its bytes, Scribe: where the calling thread's stream goes; it runs nothing yet.
+  kMarkThread = 2,
   kMarkOpen = 3,  // index: its sub-computation `index` begins, or continues if it ran before
-  kMarkClose =
-      4,  // buffer, capacity in PageRuns, where to store their number: the thread entered a listed call
+  // Buffer, capacity in PageRuns, where to store their number: the thread entered a listed call.
+  kMarkClose = 4,
   kMarkPages = 5,   // the same: more pages of what kMarkClose closed, if that stored the capacity
   kMarkScribe = 7,  // ScribeOrder: start the scribe
-  kMarkSignals =
-      8,  // a function, an array of handlers by signal: handlers are to be called through the function
+  // A function, an array of handlers by signal: handlers are to be called through the function.
+  kMarkSignals = 8,
   kMarkSuspend = 9,     // the recorder does its own work in the middle of a sub-computation
   kMarkResume = 10,     // and has finished
   kMarkTransfers = 11,  // buffer, its size, where to store the bytes taken: whole Transfer records
-  kMarkExiting =
-      12,  // the thread's Slot, the Region: it ends the process; what it still moves goes there
+  // The thread's Slot, the Region: it ends the process; what it still moves goes there.
+  kMarkExiting = 12,
   kMarkEnd = 6,  // the thread runs nothing more that is recorded
 };
 constexpr uint64_t kMarkerAnswer = 0x77686572;  // the plugin is present

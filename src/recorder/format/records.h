@@ -33,8 +33,8 @@ struct FileHead {
 struct SharedHead {
   FileHead head;
   uint32_t children;  // in F.cpg: the last number given to a child
-  uint32_t
-      generation;  // how often the process of this file began to record: exec overwrites earlier contents
+  // How often the process of this file began to record: exec overwrites earlier contents.
+  uint32_t generation;
   uint32_t trouble;        // errno of the error that stopped the writing; 0: none
   uint32_t slots;          // number of slots of a file of slots; 0: chunks to the end of the file
   uint32_t overwritten;    // snapshots whose slot was reused before it was released
@@ -201,8 +201,8 @@ struct Action {
   uint32_t object;
   Role role;
   uint16_t unused;
-  uint64_t
-      sequence;  // releases come before acquires of the same call; an acquire sees releases with a lower one
+  // Releases come before acquires of the same call; an acquire sees releases with a lower one.
+  uint64_t sequence;
 };
 
 // An address in the program. The reader resolves it through the modules mapped at that time.
@@ -264,9 +264,9 @@ struct ObjectEnd {
   uint64_t time_ns;
 };
 
-struct
-    ThreadName {  // followed by the name, without a terminator, padded with zeros; kNoThread: the program's
-                  // name
+// Followed by the name, without a terminator, padded with zeros; kNoThread: the program's
+// name.
+struct ThreadName {
   RecordHead head;  // detail: bytes of the name
   uint32_t thread;
   uint32_t unused;
@@ -320,8 +320,8 @@ struct Transfer {
   uint64_t end;      // half open; streams start at 0
   uint64_t address;  // of the buffer or mapping, 0 if unknown
   uint64_t time_ns;
-  uint64_t
-      stream;  // equal for the two ends of one pipe or socket pair, device and inode of a file; 0 if unknown
+  // Equal for the two ends of one pipe or socket pair, device and inode of a file; 0 if unknown.
+  uint64_t stream;
 };
 
 // What a thread allocated and released. Programs do this millions of times, so the events are packed

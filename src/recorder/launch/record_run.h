@@ -16,8 +16,8 @@ struct RecordOptions {
   uint32_t depth = 1;                // bits of Depth
   uint32_t slots = 0;                // of the file, 4 MB each; 0: it grows
   uint32_t snapshot_every_ms = 0;    // 0: only on request
-  std::string control_source =
-      "auto";  // at control depth: where branches come from (control_source.h)
+  // At control depth: where branches come from (control_source.h).
+  std::string control_source = "auto";
   // Receives what the user should know before the program starts, one line each.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::string policy;  // of information flow, as recorder/format/flow_policy.h has it; empty: none

@@ -33,8 +33,8 @@ namespace wf::recorder {
 
 extern Region* g_region;  // null: not recording
 extern thread_local Slot* t_slot;
-extern thread_local uint32_t
-    t_off;  // this thread is not recorded: it has ended, or could not be recorded
+// This thread is not recorded: it has ended, or could not be recorded.
+extern thread_local uint32_t t_off;
 
 // Starts the recording if the environment asks for it. The library's constructor calls it, or the first
 // interposed call. Afterwards `real` is filled in any case.

@@ -32,8 +32,8 @@ struct Pending {
   uint64_t end_ns;
   uint64_t site;
   Action action[kMaxActions];
-  uint32_t
-      taken;  // number of its actions already written, with a call that a signal handler made meanwhile
+  // Number of its actions already written, with a call that a signal handler made meanwhile.
+  uint32_t taken;
 };
 
 // Records of calls that a signal handler made while its thread was writing one.

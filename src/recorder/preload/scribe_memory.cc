@@ -43,8 +43,8 @@ void ParseLine(const char* line, const char* end) {
       static_cast<const char*>(std::memchr(line, '/', static_cast<size_t>(end - line)));
   const char* named =
       static_cast<const char*>(std::memchr(line, '[', static_cast<size_t>(end - line)));
-  mapping.keep =
-      path == nullptr && named != nullptr && std::memcmp(named, "[v", 2) == 0;  // vdso, vvar
+  // Vdso, vvar.
+  mapping.keep = path == nullptr && named != nullptr && std::memcmp(named, "[v", 2) == 0;
   if (path == nullptr) return;
   mapping.file = 0xcbf29ce484222325ull;
   for (; path < end; ++path)
@@ -111,8 +111,8 @@ void DropProgramMemory(const void* const kept[], size_t count) {
   int (*clock)(clockid_t, timespec*) = &::clock_gettime;
   KeepWhole(reinterpret_cast<const void*>(copy));
   KeepWhole(reinterpret_cast<const void*>(clock));
-  KeepWhole(
-      reinterpret_cast<const void*>(::getauxval(AT_BASE)));  // the linker: libc's clock looks there
+  // The linker: libc's clock looks there.
+  KeepWhole(reinterpret_cast<const void*>(::getauxval(AT_BASE)));
   for (size_t i = 0; i < count; ++i) Keep(kept[i]);
   for (uint32_t i = 0; i < g_count; ++i) {
     const Mapping& mapping = g_mappings[i];

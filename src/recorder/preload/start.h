@@ -11,8 +11,8 @@ constexpr char kFileVariable[] = "WHEREFORE_RECORD";         // F.cpg
 constexpr char kRootVariable[] = "WHEREFORE_RECORD_ROOT";    // pid of the process that writes F.cpg
 constexpr char kDepthVariable[] = "WHEREFORE_RECORD_DEPTH";  // a number: bits of Depth
 constexpr char kControlVariable[] = "WHEREFORE_RECORD_CONTROL";  // qemu, coverage, pt, pt-overwrite
-constexpr char kSlotsVariable[] =
-    "WHEREFORE_RECORD_SLOTS";  // of the file; without it the file grows
+// Of the file; without it the file grows.
+constexpr char kSlotsVariable[] = "WHEREFORE_RECORD_SLOTS";
 constexpr char kEveryVariable[] = "WHEREFORE_RECORD_SNAPSHOT_MS";  // between snapshots
 
 // Draws the number of a new child from the counter that all processes of this recording share; 0: not

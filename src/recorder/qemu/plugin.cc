@@ -44,8 +44,8 @@ struct KernelAction {
 constexpr uint64_t kSignals = 65;
 
 struct Thread {
-  uint64_t old_action =
-      0;  // of the rt_sigaction it is in: where the old one goes, and what that is
+  // Of the rt_sigaction it is in: where the old one goes, and what that is.
+  uint64_t old_action = 0;
   uint64_t old_handler = 0;
   bool open = false;  // a sub-computation runs
   BranchLog branches;

@@ -40,8 +40,8 @@ class Replayer {
 
  private:
   struct Cursor {
-    uint32_t sub =
-        0;  // index whose closing call is being replayed; kNone: the opening of the thread
+    // Index whose closing call is being replayed; kNone: the opening of the thread.
+    uint32_t sub = 0;
     uint32_t action = 0;  // next one
     bool begun = false;   // the thread's opening has been replayed
     bool finished = false;

@@ -25,7 +25,8 @@ class ClickhouseFactory : public StoreFactory {
     const char* base = std::getenv("WHEREFORE_CLICKHOUSE_URL");
     // Without servers nothing is tested, and that must be seen.
     if (base == nullptr) {
-      ADD_FAILURE() << "WHEREFORE_CLICKHOUSE_URL is not set: run tests/system/cluster/clickhouse_test.py";
+      ADD_FAILURE()
+          << "WHEREFORE_CLICKHOUSE_URL is not set: run tests/system/cluster/clickhouse_test.py";
       return;
     }
     url_ = base;

@@ -31,8 +31,8 @@ struct ClickhouseStoreOptions {
   int64_t many_traces = 500'000;
   Nanos connect_timeout = 5 * kSecond;
   Nanos timeout = 60 * kSecond;  // of one request, without progress
-  Nanos retry_for =
-      20 * kSecond;  // requests that meet a dead or overloaded shard are tried again for so long
+  // Requests that meet a dead or overloaded shard are tried again for so long.
+  Nanos retry_for = 20 * kSecond;
   Nanos open_patience = 20 * kSecond;  // those of opening it
 };
 

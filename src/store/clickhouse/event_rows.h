@@ -62,8 +62,8 @@ struct EventColumns {
   bool origins = true;  // process and scope with their attributes; without: service and host only
   bool attributes = true;
   bool points = true;
-  bool rest =
-      true;  // parents' references, links, flags, sequence, messages: all that a model needs
+  // parents' references, links, flags, sequence, messages: all that a model needs.
+  bool rest = true;
   // Only these attributes are needed; empty: all.
   std::vector<std::string> keys = {};
 };

@@ -24,8 +24,8 @@ struct TableSpec {
   std::string name;
   std::vector<ColumnSpec> columns;
   std::string engine;  // "ReplacingMergeTree PARTITION BY day ORDER BY (…)"
-  std::vector<std::string> indexes =
-      {};                     // for servers that have skip indexes: "i x TYPE minmax GRANULARITY 1"
+  // For servers that have skip indexes: "i x TYPE minmax GRANULARITY 1".
+  std::vector<std::string> indexes = {};
   std::string settings = {};  // of the engine
 };
 

@@ -21,8 +21,8 @@ using clickhouse::RowReader;
 using clickhouse::RowWriter;
 
 constexpr size_t kSideInsertBytes = 32u << 20;
-constexpr int64_t kSidePart =
-    4;  // messages and attachments may take one part in so many of the bytes allowed
+// Messages and attachments may take one part in so many of the bytes allowed.
+constexpr int64_t kSidePart = 4;
 // Trimmed to so much of what is allowed, so that it need not be done again at once.
 constexpr double kTrimmedSideShare = 0.7;
 

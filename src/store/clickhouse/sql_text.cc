@@ -17,8 +17,8 @@ std::string Joined(const std::vector<std::string>& texts, char open, char close)
 std::string Escaped(std::string_view text, char quote) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out(1, quote);
-  const bool bytes =
-      !IsUtf8(text);  // what is between us and the server may look at a statement as text
+  // What is between us and the server may look at a statement as text.
+  const bool bytes = !IsUtf8(text);
   for (const char c : text) {
     if (bytes && static_cast<uint8_t>(c) >= 0x80) {
       out += {'\\', 'x', kDigits[static_cast<uint8_t>(c) >> 4], kDigits[c & 15]};

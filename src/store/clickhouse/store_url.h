@@ -22,8 +22,8 @@ struct ShardAddress {
 };
 
 struct StoreUrl {
-  std::vector<ShardAddress>
-      shards;  // sorted by text: a trace's shard does not depend on the order given
+  // Sorted by text: a trace's shard does not depend on the order given.
+  std::vector<ShardAddress> shards;
   std::string user = "default", password;
   std::string database;  // letters, digits and _
   std::string cluster;   // the same

@@ -85,8 +85,8 @@ void DuckdbStore::LogLoop() {
 Status DuckdbStore::LogGroup(std::vector<Queued>& group) {
   StageCpu cpu(*this, "log");
   if (log_ == nullptr) {
-    const uint64_t number =
-        next_log_++;  // used up even on failure: a file of that number may be left
+    // Used up even on failure: a file of that number may be left.
+    const uint64_t number = next_log_++;
     WF_ASSIGN(log_, LogWriter::Create(Folder("wal"), number, options_.sync));
     std::lock_guard lock(mutex_);
     filling_->logs.push_back(log_->number());

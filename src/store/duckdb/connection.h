@@ -120,8 +120,8 @@ class Connection {
   static void Fill(duckdb_function_info info, duckdb_data_chunk chunk);
 
   duckdb_connection connection_ = nullptr;
-  std::string
-      function_;  // wf_rows_N: functions are named per database, sources belong to a connection
+  // wf_rows_N: functions are named per database, sources belong to a connection.
+  std::string function_;
   RowSource* source_ = nullptr;  // during Insert
   std::vector<void*> vectors_;
 };

@@ -20,13 +20,13 @@ struct DuckdbStoreOptions {
   size_t segment_rows = 2 * 122880;
   // A buffer is also full when it holds this much: spans may carry stacks and statements of any size.
   size_t max_pending_bytes = 96u << 20;
-  size_t max_queue_bytes =
-      24u << 20;  // batches waiting for the log; beyond this Append answers kOverloaded
+  // Batches waiting for the log; beyond this Append answers kOverloaded.
+  size_t max_queue_bytes = 24u << 20;
   Nanos flush_age = 5 * kMinute;      // pending rows older than this are written even if few
   size_t keep_in_log = 4096;          // on closing, fewer rows than this stay in the log
   std::string memory_limit = "80MB";  // DuckDB's: writing a row group needs about 50
-  int threads =
-      1;  // of DuckDB: with more, a caller spins while a worker does its work (measured: 30% of all CPU)
+  // Of DuckDB: with more, a caller spins while a worker does its work (measured: 30% of all CPU).
+  int threads = 1;
   std::string sql_program;  // that runs RunSql's child (sql_sandbox.h); empty: this one
 };
 

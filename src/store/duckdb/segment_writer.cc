@@ -13,8 +13,8 @@
 namespace wf::store::duckdb {
 namespace {
 
-constexpr size_t kAhead =
-    12;  // rows whose packed attributes are fetched early: they lie anywhere in 70 MB
+// Rows whose packed attributes are fetched early: they lie anywhere in 70 MB.
+constexpr size_t kAhead = 12;
 
 template <typename T>
 void Gather(const BatchList& batches, const RowKey* keys, size_t count, void* out,

@@ -81,7 +81,8 @@ KEEP int Overload(int number) {
 }
 KEEP int Overload(const std::string& text) { return static_cast<int>(text.size()); }
 KEEP int Overload(long first, Bytes second) { return static_cast<int>(first + second); }
-KEEP size_t Texts(std::string_view view, const std::string& text, const char* raw, std::string copy) {
+KEEP size_t Texts(std::string_view view, const std::string& text, const char* raw,
+                  std::string copy) {
   return view.size() + text.size() + copy.size() + static_cast<size_t>(raw[0]);
 }
 KEEP double Scale(double factor, int count) { return factor * count; }
@@ -99,15 +100,26 @@ KEEP long TailCaller(int a, long b) { return Add(a + 1, b * 2); }
 KEEP int Fibonacci(int n) { return n < 2 ? n : Fibonacci(n - 1) + Fibonacci(n - 2); }
 KEEP const char* Describe(int number) {
   switch (number) {
-    case 0: return "zero";
-    case 1: return "one";
-    case 2: return "two";
-    case 3: return "three";
-    case 4: return "four";
-    case 5: g_sink = number; return "five";
-    case 6: return "six";
-    case 7: g_sink = 7; return "seven";
-    default: return "many";
+    case 0:
+      return "zero";
+    case 1:
+      return "one";
+    case 2:
+      return "two";
+    case 3:
+      return "three";
+    case 4:
+      return "four";
+    case 5:
+      g_sink = number;
+      return "five";
+    case 6:
+      return "six";
+    case 7:
+      g_sink = 7;
+      return "seven";
+    default:
+      return "many";
   }
 }
 KEEP int Early(const int* pointer) {
@@ -132,7 +144,9 @@ KEEP long LongDouble(long double wide, int after) { return static_cast<long>(wid
 struct Server {
   explicit Server(int id) : id_(id) {}
   virtual ~Server() = default;
-  KEEP virtual int Serve(const Request& request, int depth) { return id_ + depth + (request.urgent ? 1 : 0); }
+  KEEP virtual int Serve(const Request& request, int depth) {
+    return id_ + depth + (request.urgent ? 1 : 0);
+  }
   KEEP int Id(int plus) const { return id_ + plus; }
   int id_;
 };
@@ -143,7 +157,9 @@ struct Other {
 };
 struct Cache final : Other, Server {
   explicit Cache(int id) : Server(id) {}
-  KEEP int Serve(const Request& request, int depth) override { return Server::Serve(request, depth) * 2; }
+  KEEP int Serve(const Request& request, int depth) override {
+    return Server::Serve(request, depth) * 2;
+  }
 };
 struct Proxy : Server {
   explicit Proxy(int id) : Server(id) {}
@@ -180,7 +196,7 @@ KEEP int CleanupOnly(int n) {
 }
 
 inline __attribute__((always_inline)) long Inlined(long value, int by) {
-  g_sink = g_sink + by;   // LINE inlined
+  g_sink = g_sink + by;  // LINE inlined
   return value * by;
 }
 KEEP long FirstUser(long v) { return Inlined(v, 3) + 1; }
@@ -204,7 +220,10 @@ KEEP int Hidden(int value) {
 }  // namespace
 
 KEEP int CallLambda(int value) {
-  auto lambda = [](int inner) KEEP { g_sink = g_sink + inner; return inner * 3; };
+  auto lambda = [](int inner) KEEP {
+    g_sink = g_sink + inner;
+    return inner * 3;
+  };
   return lambda(value + 1);
 }
 

@@ -153,8 +153,8 @@ void ReadKernelRecords() {
     } else if (record.type == PERF_RECORD_LOST) {
       PutGap(PtGapReason::kNoRoom);
     } else if (record.type == PERF_RECORD_MMAP2 || record.type == PERF_RECORD_MMAP) {
-      g_region->modules_wanted.fetch_add(1,
-                                         std::memory_order_acq_rel);  // the scribe looks what it is
+      // The scribe looks what it is.
+      g_region->modules_wanted.fetch_add(1, std::memory_order_acq_rel);
     }
     tail += record.size;
   }

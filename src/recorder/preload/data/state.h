@@ -19,8 +19,8 @@
 namespace wf::recorder::data {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kChunk =
-    uint64_t{2} << 20;  // what one page of page table covers; max that is opened at once
+// What one page of page table covers; max that is opened at once.
+constexpr uint64_t kChunk = uint64_t{2} << 20;
 constexpr uint64_t kArenaSize = uint64_t{1} << 40;
 constexpr uint64_t kRecorderSize = uint64_t{64} << 30;
 constexpr uint64_t kBreakSize = uint64_t{64} << 30;
@@ -222,8 +222,8 @@ struct Self {
   PageRegion kept[kMaxRuns];
   int present_count;  // of what the ended sub-computation touched; -1 if more may have been touched since
   DropRun present[kMaxPresent];
-  DropRun
-      drop[kDropBatch];  // here and not on the stack, which belongs to the program and is tracked
+  // Here and not on the stack, which belongs to the program and is tracked.
+  DropRun drop[kDropBatch];
   Active active[kMaxActive];
   Extent closing[kMaxActive];
 };

@@ -338,8 +338,8 @@ void GiveUpRobustMutexes() {
   uint64_t head = 0, length = 0;
   Kernel(SYS_get_robust_list, 0, Word(&head), Word(&length));
   if (head == 0) return;
-  const auto* words =
-      reinterpret_cast<const uint64_t*>(head);  // first entry, offset of the lock, pending entry
+  // First entry, offset of the lock, pending entry.
+  const auto* words = reinterpret_cast<const uint64_t*>(head);
   const auto give_up = [&](uint64_t entry) {
     // The lowest bit says that the mutex inherits priority: its waiters are the kernel's.
     const bool inherits = (entry & 1) != 0;

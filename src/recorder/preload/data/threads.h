@@ -10,8 +10,8 @@ namespace wf::recorder::data {
 // A clone call of the program, in the handler of SIGSYS.
 void CloneCall(ucontext_t* context, uint64_t flags, uint64_t stack_top, uint64_t parent_tid,
                uint64_t child_tid, uint64_t tls);
-void SpawnCall(
-    ucontext_t* context);  // clone or clone3 with CLONE_VFORK | CLONE_VM: shares memory until exec
+// Clone or clone3 with CLONE_VFORK | CLONE_VM: shares memory until exec.
+void SpawnCall(ucontext_t* context);
 void Clone3Call(ucontext_t* context);
 void ForkCall(ucontext_t* context, uint64_t flags, uint64_t parent_tid, uint64_t child_tid);
 [[noreturn]] void EndThread();
@@ -31,8 +31,8 @@ void SendControl(int pid);
 struct ThreadHooks {
   void (*write_pages)();    // the tracker has too many runs: writes out what it has
   bool (*refuse_thread)();  // in the creator
-  void (
-      *last_pages)();  // in each process when the program ends: for the sub-computation that no call will end
+  // In each process when the program ends: for the sub-computation that no call will end.
+  void (*last_pages)();
   void (*crashed)(int signal, uint64_t address, uint64_t site);  // before a fault ends the program
 };
 

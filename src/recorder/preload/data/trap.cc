@@ -28,8 +28,8 @@ namespace wf::recorder::data {
 namespace {
 
 constexpr int kSetSyscallUserDispatch = 59;
-constexpr uint64_t kMostOfAStructure =
-    512;  // struct utsname, of 390 bytes, is the longest that calls fill
+// Struct utsname, of 390 bytes, is the longest that calls fill.
+constexpr uint64_t kMostOfAStructure = 512;
 
 struct Call {
   explicit Call(ucontext_t* context) : registers(context->uc_mcontext.gregs) {}
