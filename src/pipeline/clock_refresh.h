@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/clock_alignment.h"
+#include "model/event_batch.h"
 #include "store/clock_store.h"
 
 namespace wf::pipeline {

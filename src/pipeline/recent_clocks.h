@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "model/clock_alignment.h"
+#include "model/event_batch.h"
 #include "store/clock_store.h"
 
 namespace wf::pipeline {
