@@ -84,15 +84,15 @@ answer::ServerFacts FactsFor(const RouteContext& context, const security::Princi
 
 answer::AnswerContext ContextFor(const RouteContext& context,
                                  const security::Principal& principal) {
-  return {context.store,
-          principal.tenant,
-          context.store_path,
-          Now(),
-          [context, principal] { return FactsFor(context, principal); },
-          context.decode,
-          context.tailer,
-          context.files_path,
-          context.kept_paths};
+  return {.store = context.store,
+          .tenant = principal.tenant,
+          .store_path = context.store_path,
+          .now = Now(),
+          .facts = [context, principal] { return FactsFor(context, principal); },
+          .decode = context.decode,
+          .tailer = context.tailer,
+          .files_path = context.files_path,
+          .kept_paths = context.kept_paths};
 }
 
 int HttpStatusOf(ErrorCode code) {

@@ -281,8 +281,13 @@ void Server::AddChecks() {
 }
 
 Status Server::Listen() {
-  ReceiverContext receivers{sink_,       security_->authorizer(), counters_, {}, tailer_.get(),
-                            self_.get(), &security_->limits()};
+  ReceiverContext receivers{.sink = sink_,
+                            .authorizer = security_->authorizer(),
+                            .counters = counters_,
+                            .decode = {},
+                            .tailer = tailer_.get(),
+                            .self = self_.get(),
+                            .limits = &security_->limits()};
   receivers.decode.rules = options_.attribute_rules;
   if (store_->Traits().shared) {
     if (!options_.attribute_rules.empty()) {
@@ -291,38 +296,41 @@ Status Server::Listen() {
   } else {
     WF_ASSIGN(receivers.decode.hash_key, security::LoadHashKey(state_));
   }
-  const RouteContext routes{parts_,
-                            *store_,
-                            sink_,
-                            store::WithoutSecrets(options_.store),
-                            state_,
-                            security_->authorizer(),
-                            counters_,
-                            *workers_,
-                            [this] { return Facts(); },
-                            *readiness_,
-                            receivers.decode,
-                            control_.get(),
-                            {live_.get(), processes_.get()},
-                            tailer_.get(),
-                            &datasets_->red(),
-                            self_.get(),
-                            &security_->limits(),
-                            &security_->audit(),
-                            store_->Traits().shared ? StoreUse::kShared : StoreUse::kAlone,
-                            &kept_paths_};
+  const RouteContext routes{
+      .parts = parts_,
+      .store = *store_,
+      .sink = sink_,
+      .store_path = store::WithoutSecrets(options_.store),
+      .files_path = state_,
+      .authorizer = security_->authorizer(),
+      .counters = counters_,
+      .workers = *workers_,
+      .facts = [this] { return Facts(); },
+      .readiness = *readiness_,
+      .decode = receivers.decode,
+      .control = control_.get(),
+      .live = {live_.get(), processes_.get()},
+      .tailer = tailer_.get(),
+      .red = &datasets_->red(),
+      .self = self_.get(),
+      .limits = &security_->limits(),
+      .audit = &security_->audit(),
+      .store_use = store_->Traits().shared ? StoreUse::kShared : StoreUse::kAlone,
+      .kept_paths = &kept_paths_};
   const ListenerHandlers handlers{
-      live::ReadableByEventPages(security_->authorizer(), MakeWebHandler(routes)),
-      OtlpHttpHandler(receivers),
-      ZipkinHandler(receivers),
-      JaegerHandler(receivers),
-      OtlpGrpcMethods(receivers),
-      [this](const net::HttpRequest& head) {
-        return RefuseStranger(security_->authorizer(), head);
-      },
-      [this](const net::GrpcRequest& head) {
-        return RefuseStranger(security_->authorizer(), head);
-      }};
+      .web = live::ReadableByEventPages(security_->authorizer(), MakeWebHandler(routes)),
+      .otlp_http = OtlpHttpHandler(receivers),
+      .zipkin = ZipkinHandler(receivers),
+      .jaeger = JaegerHandler(receivers),
+      .otlp_grpc = OtlpGrpcMethods(receivers),
+      .admit_http =
+          [this](const net::HttpRequest& head) {
+            return RefuseStranger(security_->authorizer(), head);
+          },
+      .admit_grpc =
+          [this](const net::GrpcRequest& head) {
+            return RefuseStranger(security_->authorizer(), head);
+          }};
   WF_ASSIGN(BoundListeners bound,
             BindListeners(options_, handlers, *http_, *grpc_, security_->tls()));
   WF_ASSIGN(const net::ListenAddress int_address, net::ParseListenAddress(options_.int_reports));
