@@ -24,11 +24,11 @@ struct KafkaBusOptions {
   Nanos confirm_patience = 8 * kSecond;
   size_t queue_bytes = 64u << 20;  // of what the broker has not confirmed
   PieceLimits limits;
-  // Reading. A member whose heartbeats stay out for so long is taken for dead, and its partitions go to others.
+  // Reading. A member that sends no heartbeat for this long counts as dead, and its partitions go to others.
   Nanos session = 10 * kSecond;
   size_t prefetch_bytes = 16u << 20;
   size_t read_pieces = 512;      // at once,
-  size_t read_bytes = 8u << 20;  // and so many bytes
+  size_t read_bytes = 8u << 20;  // and max bytes at once
 };
 
 // Reaches the brokers, and makes the topics that are missing.

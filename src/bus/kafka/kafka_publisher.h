@@ -1,4 +1,4 @@
-// The publisher on Kafka: cuts a batch, sends its pieces, and tells when all are confirmed.
+// The publisher on Kafka: splits a batch, sends its pieces, and reports when all are confirmed.
 #pragma once
 
 #include <condition_variable>

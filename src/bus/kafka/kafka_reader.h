@@ -1,13 +1,13 @@
 // One member of a consumer group.
 //
-// Hand-over is eager: at every change of the group all members give up everything and are dealt anew. The cooperative
-// way keeps what a member had, but a tailer then has to tell apart, in every stage, work of partitions it lost from
-// work of those it kept; giving up all makes a hand-over the same as a restart, which must be right anyway, and costs
-// the re-reading of some seconds when members come and go. `group.instance.id` in the properties spares even that when
-// a member is back within its session.
+// Hand-over is eager: at every change of the group all members give up all partitions, which are then
+// assigned anew. Cooperative hand-over would keep a member's partitions, but every stage of a tailer would
+// have to separate work of lost partitions from work of kept ones. Giving up all makes a hand-over the same
+// as a restart, which must be right anyway, and costs re-reading some seconds when members join or leave.
+// `group.instance.id` in the properties avoids even that when a member is back within its session.
 //
-// Nothing is committed but what is asked for. A member that the broker gave up is told so by Read, and what it then
-// commits is ignored.
+// Only what the caller commits is committed. When the broker has removed this member, Read reports it, and
+// later commits of the member are ignored.
 #pragma once
 
 #include <map>

@@ -1,8 +1,9 @@
 // MemoryBus: a bus within one process, with the whole contract: partitions, groups, hand-over, commits, poisoned pieces.
-// Nothing survives the process. For tests of whatever reads a bus, which may also do to it what happens to a real one.
+// Nothing survives the process. For tests of bus readers, which can also simulate the failures of a real bus.
 //
-// Hand-over is the eager one, as the Kafka bus's: when somebody joins or leaves, every member gives up all partitions
-// on its next Read, and when all have, they are dealt anew.  Thread safety: all calls, from any thread.
+// Hand-over is eager, as on the Kafka bus: when a member joins or leaves, every member gives up all
+// partitions on its next Read, and when all have, the partitions are assigned anew. Thread safety: all calls,
+// from any thread.
 #pragma once
 
 #include <memory>
