@@ -1,4 +1,5 @@
-// A file descriptor that is closed with its owner: files, and maps, programs and attachments of BPF, live as long as theirs.
+// A file descriptor that its owner closes: files, and the maps, programs and attachments of BPF, which live
+// as long as theirs.
 #pragma once
 
 #include <unistd.h>

@@ -1,10 +1,12 @@
-// KeptResults: the last results of something that is costly to make, for those who ask again.
+// KeptResults: a cache of recent results that are costly to compute.
 //
-// A result is kept under a key that names all it depends on, what the data was included. So nothing has to be told when
-// data changes: the key is another one then, and what nobody asks for any more goes when others need its room. Who asks
-// while the same is being made waits for it; an error is told to all who waited, and not kept.
+// The key of a result names everything it depends on, including the state of the data. So nothing has to be
+// invalidated when data changes: the key is a different one then, and unused results are dropped when others
+// need their room. A caller that requests a result while it is being computed waits for it. An error is
+// returned to all who waited, and is not kept.
 //
-// Thread safety: all calls, from any thread. A result is shared with those who asked: it must bear many readers.
+// Thread safety: all calls, from any thread. A result is shared between callers, so it must allow many
+// readers at once.
 #pragma once
 
 #include <condition_variable>
@@ -39,7 +41,7 @@ class KeptResults {
   struct Made {
     std::shared_ptr<const T> result;
     size_t bytes = 0;
-    Keep keep = Keep::kYes;  // kNo: the key may not be true of it
+    Keep keep = Keep::kYes;  // kNo: the key may not describe it
   };
   using Make = std::function<Result<Made>()>;
 
@@ -63,7 +65,7 @@ class KeptResults {
         }
         const std::shared_ptr<UnderWay> other = there;
         over_.wait(lock, [&] { return other->over; });
-        if (!other->outcome) continue;  // it threw: the next one tries
+        if (!other->outcome) continue;  // it threw: the next caller tries
         ++reused_;
         return *other->outcome;
       }
@@ -120,7 +122,7 @@ class KeptResults {
   const KeptLimits limits_;
   mutable std::mutex mutex_;
   std::condition_variable over_;  // of any under way
-  std::list<Kept> kept_;          // the last one asked for first
+  std::list<Kept> kept_;          // most recently used first
   std::unordered_map<std::string, typename std::list<Kept>::iterator> by_key_;
   std::unordered_map<std::string, std::shared_ptr<UnderWay>> under_way_;
   size_t bytes_ = 0;

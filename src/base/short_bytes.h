@@ -1,5 +1,5 @@
-// Few bytes, copied, compared and read as a number without a call: of names and small tuples, where a call of memcpy costs
-// more than what it does.
+// Copies, compares and reads a few bytes without a function call: for names and small tuples, where calling
+// memcpy costs more than the copy.
 #pragma once
 
 #include <cstddef>

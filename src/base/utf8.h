@@ -1,4 +1,4 @@
-// UTF-8: what senders call text is not always text.
+// UTF-8 repair: texts from senders are not always valid UTF-8.
 #pragma once
 
 #include <string>

@@ -148,8 +148,8 @@ inline JsonMembers JsonValue::Members() const { return JsonMembers(*this); }
 struct JsonLimits {
   size_t max_depth = 128;
   size_t max_bytes = size_t{1} << 30;
-  // Bytes that are not UTF-8 and escapes of half a surrogate pair become U+FFFD instead of an error; repaired_utf8()
-  // then tells.
+  // Bytes that are not UTF-8 and escapes of half a surrogate pair become U+FFFD instead of an error;
+  // repaired_utf8() then returns true.
   bool repair_utf8 = false;
 };
 

@@ -1,5 +1,5 @@
-// JsonSplitter: where one JSON value ends and the next begins, so that large files are parsed value by value. It
-// looks only at brackets and quotes; whether a piece is JSON, the parser says.
+// JsonSplitter: finds where one JSON value ends and the next begins, so that large files are parsed value by
+// value. It reads only brackets and quotes; the parser decides whether a piece is JSON.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ void SetLevel(Level level);                       // kInfo until called
 bool Enabled(Level level);
 void Write(Level level, std::string_view text);
 
-// True the first time a key is seen, for what would otherwise be logged once a request:
+// True the first time a key is seen, for messages that would otherwise be logged for every request:
 //   if (log::LogOnce("otlp logs from " + sender)) log::Warn(...);
 // Keys come from outside, so their number is bounded; when the table is full every further key
 // answers false.
