@@ -36,8 +36,8 @@ inline constexpr uint32_t kHandedPlaceAt = 24;  // of those that were described,
 inline constexpr uint32_t kHandedNullsAt = 56;  // bit i: variable i is null, eight bytes
 inline constexpr uint32_t kHandedVariablesAt = 64;
 
-// Of the socket, in the abstract namespace, at which the weaver of a query hands the memory over. Query ids are random
-// and never used again, so it is found by whoever was told of the query, and belongs to nobody else.
+// The name of the socket, in the abstract namespace, at which the weaver of a query passes the memory on.
+// Query ids are random and never used again, so only processes that have the query can find the socket.
 inline std::string HandedSocketName(uint64_t query) {
   char name[48];
   std::snprintf(name, sizeof name, "wherefore-tuples-%016llx",

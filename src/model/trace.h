@@ -185,7 +185,7 @@ struct Repair {
   RepairValue before, after;
 };
 
-// What the events speak of and nobody sent.
+// Elements that events refer to but that no process sent.
 enum class MissingWhat : uint8_t {
   kParent,
   kBegin,
@@ -243,7 +243,7 @@ struct Trace {
   std::vector<Violation> violations;
   std::vector<std::pair<std::string, int64_t>> unknown_events;  // type → count, sorted
   size_t event_count = 0;                                       // distinct events it was built from
-  int64_t doubles = 0;                                          // events received twice, taken once
+  int64_t doubles = 0;  // duplicates: events received twice, used once
 
   Nanos start_ns = 0, end_ns = 0;
   ClockMode clock = ClockMode::kAligned;

@@ -16,8 +16,8 @@ struct BuildOptions {
   Nanos now_ns = 0;
 };
 
-// The tailer builds a trace 10 s after its last event and at most 60 s after its first; what came more than the
-// former after a whole trace came late, what is missing after the latter is lost.
+// The tailer builds a trace 10 s after its last event and at most 60 s after its first. An event that arrives
+// more than 10 s after a whole trace is late; what is still missing after 60 s is lost.
 constexpr Nanos kLateAfter = 10 * kSecond;
 constexpr Nanos kStillComing = 60 * kSecond;
 
