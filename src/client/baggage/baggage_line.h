@@ -2,9 +2,10 @@
 //
 //   BaggageLine ── Freeze ─→ BaggageSnapshot ── travels (thread, process) ─→ BaggageLine of the receiver
 //
-// A line packs into its active instance. Freezing ends that instance: the snapshot holds it and all it was packed
-// upon, and whoever goes on from the snapshot, the line itself included, packs into another. So what one branch packs
-// is in no snapshot another branch came from, and merging two branches is the union of their instances.
+// A line packs into its active instance. Freezing ends that instance: the snapshot holds it and everything it
+// was packed upon, and every line that continues from the snapshot, including this one, packs into a new
+// instance. So a snapshot never contains what another branch packs later, and merging two branches is the
+// union of their instances.
 //
 // Names. Inside the process an instance is named by an interval tree clock (Pivot Tracing §5): the line's stamp when
 // it was packed. When lines rejoin, instances whose share of the interval lies in the joined share, that nobody else
@@ -16,7 +17,7 @@
 // process have to be told apart. Between processes bytes are joined to bytes: an answer that holds all that was sent, as
 // nearly every one does, takes the place of it.
 //
-// A line is of one thread at a time. A snapshot is immutable to its holders, of which there may be many on any thread.
+// A line belongs to one thread at a time. A snapshot is immutable, and may have many holders on any thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@
 
 namespace wherefore::client {
 
-// How much a query may pack, in one request.
+// How much a query may pack in one request.
 struct PackLimits {
   uint32_t tuples = 256;
   uint32_t bytes = 3000;
@@ -54,8 +55,8 @@ class BaggageLine {
   [[gnu::hot]] void Receive(std::string_view bytes);
   void Receive(std::shared_ptr<const BaggageSnapshot> base);
 
-  // kOverflowed: the query is past its limits in this request: it is marked, and packs no more. Only the first mark is
-  // counted.
+  // kOverflowed: the query exceeded its limits in this request, so it is marked and packs no more. Only the
+  // first mark is counted.
   PackResult Pack(uint64_t query, uint32_t slot, const wf::advice::Slot& rule,
                   const PackLimits& limits, int64_t time, std::string_view id,
                   const wf::advice::Rows& rows);
@@ -184,7 +185,7 @@ class BaggageLine {
   bool read_ = false;         // somebody has looked at it, and then either it has instances, or:
   bool viewed_ = false;       // ... it is bytes, which are sound, and `view_` shows them
   bool sent_is_all_ = false;  // `sent_` is the whole line
-  size_t actives_ = 0;        // the active instance: so many of `active_`
+  size_t actives_ = 0;        // how many of `active_` form the active instance
   uint64_t sealed_ = 0;       // the id under which the active instance has been sent: it is frozen
   Overflow overflow_;         // beyond what is frozen
   ByteBuffer sent_;           // the line as it was sent, for whoever hears the answer or packs more

@@ -47,7 +47,7 @@ struct Instance {
 };
 using InstanceList = std::vector<std::shared_ptr<const Instance>>;
 
-// What was lost on the way: tuples that did not fit (of queries by name), or a part of the bytes (of nobody knows which).
+// What was lost: tuples that did not fit (by query), or a part of the bytes (queries unknown).
 struct Overflow {
   std::vector<uint64_t> queries;
   bool unknown = false;
@@ -120,8 +120,8 @@ class SlotCursor {
   uint64_t instance_ = 0, left_ = 0;
 };
 
-// Whether everything in `less` is in `more` as well, seen by their bytes: whoever got `less` and only added to it sends
-// such. False says nothing.
+// Whether the bytes of `more` contain everything in `less`, as when a receiver of `less` only added to it.
+// False proves nothing.
 [[gnu::hot]] bool BeginsWith(const BaggageView& more, const BaggageView& less);
 // A slot of an instance that is being written: the caller writes `payload` bytes to `place`, all of them.
 struct SlotToWrite {

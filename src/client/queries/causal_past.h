@@ -1,9 +1,10 @@
 // What the baggage of a request carries for a query on the emit plan: the id of the last event, in a slot of its own
 // behind the program's, and nothing else. Branches that rejoined hold an id each, until an event or a link replaces them.
 //
-// A request runs on one plan. Which one is decided at its first event that leaves something in the baggage, and is told
-// by what it left: so the server may change the plan at any moment, and every process goes on as the request began.
-// Where branches of both kinds meet, the past is lost; events say so (advice::kLostPast), and the server counts them.
+// A request runs on one plan. Its first event that leaves something in the baggage decides which one, and the
+// kind of entry it leaves shows the decision. So the server may change the plan at any moment, and every
+// process continues as the request began. Where branches of both kinds meet, the past is lost; events are
+// marked (advice::kLostPast), and the server counts them.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ QueryPlan PlanOfRequest(BaggageLine* line, const LiveQuery& query);
 std::vector<uint64_t> CausalPast(BaggageLine& line, const wf::advice::Program& program);
 void SetCausalPast(BaggageLine& line, const wf::advice::Program& program, uint64_t id);
 
-// Whether `Sample` keeps a request that has no id of its own: what its first hit decides travels with it, in one more
-// slot. Branches that part before it decide each for themselves.
+// Whether `Sample` keeps a request that has no id of its own: the decision of its first hit travels with it,
+// in one more slot. Branches that part before that decide separately.
 enum class RequestSample : uint8_t { kLeftOut, kKept };
 RequestSample SampleOf(BaggageLine& line, const wf::advice::Program& program,
                        RequestSample if_undecided);

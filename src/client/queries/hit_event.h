@@ -1,4 +1,4 @@
-// A hit of a compiled-in tracepoint, as advice sees it.
+// A hit of a compiled-in tracepoint, in the form that advice reads.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +29,10 @@ class HitEvent : public wf::advice::Event {
 
   wf::advice::Value Variable(std::string_view name) const override;
   Observed Observe(std::string_view name, std::vector<wf::advice::Cell>& into) const override;
-  int64_t time_ns() const override;  // when it was first asked for, which most advice does not
+  int64_t time_ns() const override;  // when it was first requested, which most advice does not do
   std::string_view id() const override;
 
-  uint64_t number() const;  // random, made when somebody asks: most advice does not
+  uint64_t number() const;  // random, made on demand: most advice does not need it
   [[gnu::hot]] wf::advice::Cell Default(DefaultVariable which) const;
   const TracepointField* fields() const { return fields_; }
   size_t field_count() const { return count_; }

@@ -15,7 +15,7 @@
 
 namespace wherefore::client {
 
-// What a request that begins here runs on; one that has begun goes on as it did (causal_past.h).
+// The plan of requests that begin here; a request that has begun keeps its plan (causal_past.h).
 enum class QueryPlan : uint8_t { kRewritten, kEmit };
 
 struct LiveQuery {
@@ -26,7 +26,7 @@ struct LiveQuery {
   PackLimits limits;
 };
 
-// What a query shows of a process in one interval; partial ones of threads are merged.
+// The results of a query in a process in one interval; partial results of threads are merged.
 struct QueryInterval {
   QueryInterval(std::shared_ptr<const LiveQuery> of, int64_t start);
 
@@ -55,7 +55,7 @@ struct ProcessIdentity {
   int64_t pid = 0;
 };
 
-// More groups than anybody reads, and some tens of megabytes at most; beyond that tuples are counted as lost.
+// More groups than anyone reads, and some tens of megabytes at most; further tuples are counted as lost.
 constexpr size_t kMaxGroups = 100'000;
 
 }  // namespace wherefore::client

@@ -1,6 +1,6 @@
-// The line of execution this thread is on, and its baggage. A line begins where a request is attached to the thread
-// (RequestContext) and has a number no other line of the process has, so that a context that was captured on this
-// thread a moment ago is known to be the same line: attaching it changes nothing.
+// The line of execution this thread is on, and its baggage. A line begins where a request is attached to the
+// thread (RequestContext) and has a number that is unique in the process. So a context that was captured on
+// this thread a moment ago is recognised as the same line, and attaching it changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ void JoinCurrent(std::shared_ptr<const BaggageSnapshot> other);
 // The same of bytes that another process has serialised.
 [[gnu::hot]] void JoinCurrentBytes(std::string_view bytes);
 
-// What the thread was on before; give it back exactly once.
+// The line that the thread was on before; restore it exactly once.
 struct SavedLine {
   uint64_t line = 0;
   BaggageLine* baggage = nullptr;
@@ -35,7 +35,7 @@ SavedLine EnterLine(LineOf whose, std::shared_ptr<const BaggageSnapshot> baggage
 // Of a request, with what came with it, as bytes; empty: it begins here.
 [[gnu::hot]] SavedLine EnterLine(std::string_view received) noexcept;
 [[gnu::hot]] void RestoreLine(SavedLine saved);
-// Gives a line back that is nobody's any more.
+// Returns a line that is no longer used.
 [[gnu::hot]] void DropLine(BaggageLine* line);
 
 // What comes from other processes and goes there: neither at an edge.

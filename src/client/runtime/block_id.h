@@ -13,7 +13,7 @@ TraceId NewTraceId();
 
 // Grows in each child of fork(), so that it neither repeats its parent's ids nor touches its locks.
 [[gnu::hot]] uint32_t ForkGeneration();
-// The same for whoever has called that before: one load.
+// The same for callers that have called the function above before: one load.
 inline uint32_t LastForkGeneration() {
   return hot_flags.fork_generation.load(std::memory_order_relaxed);
 }

@@ -84,8 +84,8 @@ class TracerCore {
   std::string LastError() const { return exporter_->LastError(); }
   bool Flush(std::chrono::milliseconds deadline);
   void Shutdown(std::chrono::milliseconds deadline);
-  // Of the above what concerns the server's queries: they are taken out, the rest is reported, and the server is told
-  // that we go.
+  // The part of Shutdown that concerns the server's queries: they are removed, the remaining results are
+  // reported, and the server gets a notice that this process ends.
   void EndControl(std::chrono::milliseconds deadline);
   bool AwaitPolicies(std::chrono::milliseconds deadline) {
     return control_ != nullptr && control_->AwaitFirst(deadline);
