@@ -34,9 +34,10 @@ struct ClockOffset {
   Nanos error_ns = 0;
 };
 
-// Offsets of every host in every window that has exchanges, sorted by (host, from). Exchanges of one pair and window
-// may stand in several entries (one a segment); input order does not matter. `before`: offsets known from earlier
-// windows; a host keeps its latest unless the exchanges contradict it. clock.cc tells the method.
+// Offsets of every host in every window that has exchanges, sorted by (host, from). Exchanges of one pair and
+// window may be in several entries (one per segment); input order does not matter. `before`: offsets known
+// from earlier windows; a host keeps its latest unless the exchanges contradict it. clock.cc describes the
+// method.
 std::vector<ClockOffset> SolveClocks(const std::vector<ClockExchange>& exchanges,
                                      const std::vector<ClockOffset>& before = {});
 

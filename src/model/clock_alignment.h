@@ -25,8 +25,9 @@ class HostClock {
   explicit HostClock(std::vector<ClockOffset> offsets);
 
   Nanos Align(Nanos recorded) const;
-  // How far Align(recorded) may be off. Between two windows also half of what the offset moved: so much may the
-  // interpolated offset differ from the one that satisfies its window's messages.
+  // How far Align(recorded) may be off. Between two windows this includes half of the change of the offset,
+  // because the interpolated offset may differ by that much from the one that satisfies its window's
+  // messages.
   Nanos Error(Nanos recorded) const;
   std::string_view host() const { return offsets_.front().host; }
   const std::vector<ClockOffset>& offsets() const { return offsets_; }

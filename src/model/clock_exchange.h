@@ -1,6 +1,6 @@
-// Which messages between hosts the events of traces tell of: the least delay per pair of hosts and window, from which
-// clocks are solved (clock.h). Stores call CollectExchanges while they write, so it is cheap: a trace whose events
-// come from one host, or from hosts without a name, costs one pass over its rows.
+// The messages between hosts that the events of traces show: the min delay per pair of hosts and window, from
+// which clocks are solved (clock.h). Stores call CollectExchanges while they write, so it is cheap: a trace
+// whose events come from one host, or from hosts without a name, costs one pass over its rows.
 #pragma once
 
 #include <string>
@@ -17,8 +17,9 @@ namespace wf {
 class ExchangeTable {
  public:
   uint32_t Host(std::string_view name) { return hosts_.Intern(name); }  // 0 for the empty name
-  // A response stands in the window of its request, told by `asked`, the caller's time: else a call between clocks that
-  // differ, or one across a border, would give each of two windows half of what bounds their offset.
+  // A response counts in the window of its request, which is given by `asked`, the caller's time. Otherwise a
+  // call between clocks that differ, or one across a border, would give each of two windows half of what
+  // bounds their offset.
   void Add(uint32_t from_host, Nanos sent, uint32_t to_host, Nanos received, Nanos asked);
   // Sorted by (window, from, to).
   std::vector<ClockExchange> Exchanges() const;

@@ -24,7 +24,7 @@ class EventHome {
   bool Named(uint32_t process) const {
     return batch_.processes[process].service != 0 || batch_.processes[process].host != 0;
   }
-  // The unit or block that tells where an event happened.
+  // The unit or block that shows where an event happened.
   uint64_t PlaceOf(uint32_t row) const {
     switch (batch_.type[row]) {
       case EventType::kUnitBegin:

@@ -13,8 +13,8 @@
 namespace wf {
 
 enum class ProvenanceType : uint8_t {
-  kInsert,    // INS: a base tuple came
-  kDelete,    // DEL: a base tuple went
+  kInsert,    // INS: a base tuple was inserted
+  kDelete,    // DEL: a base tuple was deleted
   kDerive,    // DRV: a derived tuple gained support
   kUnderive,  // UDRV: a derived tuple lost support
   kSend,      // SND
@@ -35,12 +35,12 @@ struct ProvenanceEvent {
   std::string node, tuple;
   Nanos start_ns = 0, end_ns = 0;
   std::vector<std::string> causes;                   // ids
-  std::string rule, peer, origin;                    // empty: not told
-  std::optional<Nanos> ready_ns;                     // absent: as the type and the causes say
+  std::string rule, peer, origin;                    // empty: not given
+  std::optional<Nanos> ready_ns;                     // absent: follows from the type and the causes
   std::optional<std::vector<ProvenanceHold>> holds;  // absent: its node
 };
 
-// How many may hold a resource at once; 1 unless told.
+// How many may hold a resource at once; 1 unless given.
 struct ResourceServers {
   std::string resource;
   int64_t servers = 1;

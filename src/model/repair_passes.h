@@ -1,6 +1,6 @@
-// The passes that make a sound trace of whatever was received, in the order in which BuildTrace runs them. Each
-// records what it changed on the element and counts it; recorded values stay in the repair's `before` and in the
-// events.
+// The passes that make a sound trace from any received events, in the order in which BuildTrace runs them.
+// Each pass records its changes on the element and counts them; recorded values stay in the repair's `before`
+// and in the events.
 #pragma once
 
 #include "model/build_state.h"
@@ -28,7 +28,7 @@ void MendUnits(BuildState& state);
 void LayOut(BuildState& state);
 // completeness.cc: several roots, late events, what is missing and may still come.
 void JudgeCompleteness(BuildState& state, const std::vector<uint32_t>& rows);
-// invariants.cc: what must hold of every trace; violations are recorded, never mended.
+// invariants.cc: what must hold of every trace; violations are recorded, never repaired.
 void CheckInvariants(BuildState& state);
 
 }  // namespace wf

@@ -38,9 +38,9 @@ struct Sighting {
   MessageKind kind = MessageKind::kMessage;
   SightedBy by = SightedBy::kCommon;
   uint64_t id = 0;                // KeyOf its text; 0: unknown (`-`)
-  uint64_t thread = 0, conn = 0;  // KeyOf their texts, at the end that sighted it; 0: not told
-  int64_t bytes = -1;             // -1: not told
-  uint64_t path = 0;              // KeyOf the truth; inference never looks at it. 0: not told
+  uint64_t thread = 0, conn = 0;  // KeyOf their texts, at the end that sighted it; 0: not given
+  int64_t bytes = -1;             // -1: not given
+  uint64_t path = 0;              // KeyOf the truth; inference never uses it. 0: not given
 };
 
 // Texts are compared by a 64-bit key: a hundred million ids need not be kept.
