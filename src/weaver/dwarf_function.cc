@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxInlineDepth = 64;
 constexpr size_t kMaxDies = 50'000'000;  // of one walk: a gigabyte of debug information
-// Inlined places are told as a help; nobody waits long for it.
+// Inlined places are listed only as a help, so the search for them is short.
 constexpr std::chrono::milliseconds kInlinedBudget{400};
 
 bool HoldsOthers(int tag) {

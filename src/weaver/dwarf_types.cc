@@ -163,7 +163,7 @@ bool IsCharacter(const Dwarf_Die& type) {
 
 namespace {
 
-// The names of the namespaces and classes a type is in, outermost first, and its own; empty: cannot be told.
+// The names of the namespaces and classes that contain a type, outermost first, and its own; empty: unknown.
 std::vector<std::string> QualifiedName(const Dwarf_Die& type) {
   Dwarf_Die copy = type;
   Dwarf_Die* scopes = nullptr;

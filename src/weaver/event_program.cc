@@ -236,7 +236,7 @@ class Builder {
         ObservedColumns(*spec_.advice, *spec_.layout, spec_.tracepoint);
     const auto inexact = a_.NewLabel(), filtered = a_.NewLabel();
     bool filters = false;
-    // Not every expression can be inexact, and the verifier refuses what no path leads to.
+    // Not every expression can be inexact, and the verifier rejects unreachable code.
     a_.Move(R::r1, 0);
     a_.JumpIf(R::r1, C::kNotEqual, 0, inexact);
     ExpressionCode code(a_, frame_.scratch(), spec_.layout->string_bytes, inexact);

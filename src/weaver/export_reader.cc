@@ -453,8 +453,8 @@ Result<ValueRead> ByType(const elf::ElfImage& image, Typed from) {
                 encoding == DW_ATE_boolean ? ValueForm::kBool : ValueForm::kInteger);
 }
 
-// A parameter or return value that a vector register holds has no location as a number; refused for what it is before
-// anything says that it is not here.
+// A parameter or return value in a vector register has no location as a number. It is rejected for this
+// reason, before another error says that it is not available here.
 bool IsFloatingSource(const Typed& value) {
   const auto type = Peel(value.type);
   return type && IsFloating(*type) && value.place.kind != ValuePlace::Kind::kMemory;

@@ -346,8 +346,8 @@ void ExpressionCode::MayBeNull(Operand& slot, bpf::BpfAssembler::Label null,
   a_.Bind(done);
 }
 
-// A jump that seems to depend on something: the verifier refuses code that no path leads to, and which branches of an
-// expression are dead depends on its constants. It drops such branches itself then.
+// A jump that seems to depend on a value: the verifier rejects unreachable code, and constants decide which
+// branches of an expression are dead. It then drops such branches itself.
 void ExpressionCode::Go(bpf::BpfAssembler::Label to) {
   a_.Move(R::r1, 0);
   a_.JumpIf(R::r1, C::kEqual, 0, to);

@@ -324,7 +324,7 @@ std::string WithoutStd(std::string word) {
 
 namespace {
 
-// Arguments that templates of the standard library have by default, which nobody writes.
+// Default arguments of templates of the standard library, which people do not write.
 bool IsDefaultArgument(std::string_view argument) {
   for (const std::string_view name :
        {"allocator<", "char_traits<", "less<", "hash<", "equal_to<", "default_delete<"}) {

@@ -12,7 +12,7 @@
 namespace wf::weaver {
 namespace {
 
-// More places than this nobody means to probe; a glob went wrong.
+// More places than this are never intended; a glob is too broad.
 constexpr size_t kMaxFunctions = 500;
 
 // Code that only leads to a function: adjusting `this`, or deleting what another destructor destroyed. Probing it too
@@ -25,7 +25,7 @@ bool IsStub(std::string_view symbol, const FunctionName& name) {
 }
 
 enum class Piece : uint8_t { kWhole, kCopy, kPart };
-// What a compiler's suffix means for whoever calls the function.
+// What a compiler's suffix means for callers of the function.
 Piece PieceOf(std::string_view clone) {
   if (clone.find("cold") != std::string_view::npos || clone.find("part.") != std::string_view::npos)
     return Piece::kPart;

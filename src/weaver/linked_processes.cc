@@ -20,7 +20,7 @@
 namespace wf::weaver {
 namespace {
 
-// Each has a map of four megabytes; more would be somebody who wants our memory.
+// Each has a map of four megabytes; more connections would be an attempt to use up our memory.
 constexpr uint32_t kMostProcesses = 256;
 constexpr int kMostTakenInAtOnce = 16;
 constexpr size_t kManyBytes = 16 << 10;  // of a packet

@@ -1,5 +1,5 @@
-// Definition → locations → loaded files → functions or lines → sites. What can be told about each step goes into the
-// notes; what leaves nothing to probe becomes the error.
+// Definition → locations → loaded files → functions or lines → sites. Findings of each step go into the
+// notes; if nothing is left to probe, they become the error.
 #include "weaver/locator.h"
 
 #include <fmt/format.h>

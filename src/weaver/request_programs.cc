@@ -22,7 +22,7 @@ using M = bpf::BpfMath;
 
 constexpr int32_t kSends[] = {SYS_write, SYS_sendto, SYS_sendmsg, SYS_writev};
 constexpr int32_t kReceives[] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_readv};
-// Bytes that go by these are not followed: told once a call, of threads that may be in a request.
+// Bytes that go by these are not followed: reported once per call, for threads that may be in a request.
 constexpr int32_t kUnfollowed[] = {SYS_io_uring_enter, SYS_splice,   SYS_sendfile,
                                    SYS_sendmmsg,       SYS_recvmmsg, SYS_vmsplice};
 
@@ -139,7 +139,7 @@ class Program {
     AddToStream(offsetof(StreamState, sent));
     Tell(RecordKind::kSendEnds);
 
-    // One who is in no request, on a Unix socket whose bytes are counted.
+    // A thread in no request, on a Unix socket whose bytes are counted.
     a_.Bind(stranger);
     a_.JumpIf(R::r7, C::kLessEqualSigned, 0, out_);
     ReadArguments();

@@ -7,10 +7,11 @@
 namespace wf::weaver {
 namespace {
 
-// Messages that nobody reads, hand-offs that nobody takes, and connections that are no more: the oldest go.
+// Messages that are never read, hand-offs that are never taken, and closed connections: the oldest are
+// dropped.
 constexpr size_t kMostMarks = 4096, kMostGiven = 1 << 16, kMostStreams = 1 << 16;
-// Instances that only one thread still has become one when there are so many: a client that goes on for hours makes one
-// with every message.
+// Instances that only one thread still has are merged when there are this many: a client that runs for hours
+// makes one with every message.
 constexpr size_t kManyInstances = 32;
 // Of one request: a client that goes on for ever would take all memory.
 constexpr size_t kMostTuples = 1 << 17;
@@ -129,7 +130,7 @@ void RequestTracker::GoOnWith(Thread& thread, const Branch& branch, uint64_t ori
   Join(thread.past, branch.past);
   thread.marked = thread.marked || branch.marked;
   if (thread.past.size() < kManyInstances) return;
-  // What nobody else has, nobody else can bring back: it may become one.
+  // An instance that no other branch has cannot come back from one, so it may be merged.
   auto one = std::make_shared<Instance>();
   Past kept;
   for (auto& instance : thread.past) {
@@ -276,7 +277,7 @@ void RequestTracker::TakeOver(uint64_t thread, const std::string& key) {
   const auto given = given_.find(key);
   Thread& taker = threads_[thread];
   if (given == given_.end()) {
-    Leave(taker);  // what it takes is nobody's: its last request is over
+    Leave(taker);  // what it takes belongs to no request: its last request is over
     return;
   }
   GoOnWith(taker, given->second, 0, 0);

@@ -139,7 +139,7 @@ void SocketCode::ResolveUnix(Direction direction) {
            static_cast<int32_t>(StreamKind::kUnix));
 }
 
-// The sender's end is the source, whoever looks.
+// The sender's end is the source, on either side.
 void SocketCode::ResolveInet(Direction direction) {
   const bool sends = direction == Direction::kSend;
   Copy(sends ? o_.source4 : o_.target4, 4, Stream(offsetof(StreamKey, source)));

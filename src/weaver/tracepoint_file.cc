@@ -12,7 +12,8 @@
 namespace wf::weaver {
 namespace {
 
-// What a definition may hold: far above what a person writes, low enough that nobody weaves a program to a halt.
+// Limits of a definition: far above what a person writes, low enough that weaving cannot bring a program to a
+// halt.
 constexpr size_t kMaxDefinitions = 10'000;
 constexpr size_t kMaxLocations = 256;
 constexpr size_t kMaxExports = 32;

@@ -1,5 +1,6 @@
-// Finds whom to weave, and weaves them: processes by number, or every process that runs a file of some name, now and
-// later. Probes belong to files, so one link serves all processes of a program, those that have not begun included.
+// Finds the processes to weave, and weaves them: processes by number, or every process that runs a file of
+// some name, now and later. Probes belong to files, so one link serves all processes of a program, including
+// those that start later.
 #include "weaver/weaver.h"
 
 #include <fmt/format.h>

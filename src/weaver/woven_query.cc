@@ -52,7 +52,7 @@ bool UnpacksAnything(const advice::Program& program) {
   return false;
 }
 
-// Of those at this tracepoint, as one: what may be let go for want of room is only what nobody of them needs.
+// For all advice at this tracepoint together: for lack of room, only what none of them needs may be dropped.
 std::optional<WhenFull> PacksAt(const advice::Program& program, const std::string& tracepoint) {
   std::optional<WhenFull> when_full;
   for (const advice::Advice& advice : program.advice) {
@@ -330,7 +330,7 @@ Status WovenQuery::AttachWaiting() {
 }
 
 Status WovenQuery::Detach() {
-  // Each returns when nobody runs its program any more.
+  // Each returns when no thread runs its program any more.
   CloseSideBySide(std::move(links_));
   links_.clear();
   following_.clear();
@@ -508,7 +508,8 @@ Result<WeaveCounters> WovenQuery::Collect(advice::Results& results) {
   const size_t which = control_.active;
   control_.active = 1 - which;
   SetControl();
-  // Whoever read the old value is done: nobody writes to what is read now, and what was sent is in the ring.
+  // All readers of the old value are done: nothing writes to what is read now, and what was sent is in the
+  // ring.
   WF_TRY(bpf::WaitForRunningPrograms());
   for (int i = 0; i < kMostRingfuls; ++i) {
     WF_ASSIGN(const int taken, reader_->Poll(0));
