@@ -30,7 +30,7 @@ size_t Distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known) {
-  constexpr size_t kLongestWord = 64;  // nobody mistypes more; the table is quadratic
+  constexpr size_t kLongestWord = 64;  // longer typing errors do not occur; the table is quadratic
   if (word.empty() || word.size() > kLongestWord) return "";
   const std::string* best = nullptr;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;

@@ -159,7 +159,7 @@ void FeatureCompiler::Use(const Statement& statement, Scope& scope) {
   scope.opening.pop_back();
 }
 
-// Of a def that nobody calls, at least the names are checked.
+// For a def that is never called, at least the names are checked.
 void FeatureCompiler::CheckNames(const Pipeline& pipeline, const Statement& def,
                                  const Scope& scope) const {
   if (pipeline.operand.kind == Operand::Kind::kPipeline)

@@ -110,7 +110,7 @@ void PlanRunner::ReachGaps(Element kind, uint32_t index, std::vector<uint32_t>& 
   };
   for (const uint32_t b : inside) {  // by start
     const Block& block = t.blocks[b];
-    // Waiting is not running, and a stand-in only says that somebody must have been there.
+    // Waiting is not running, and a stand-in only says that some block must have been there.
     if (block.kind == BlockKind::kWait || block.stand_in()) continue;
     if (block.end_ns <= block.start_ns) continue;
     gap_until(std::min(block.start_ns, end));

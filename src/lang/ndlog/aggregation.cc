@@ -88,7 +88,7 @@ void Core::Recompute(Group& group, const Moment& moment) {
     if (old != nullptr) ScheduleUnderive(old, moment);
     return;
   }
-  // What the value rests on: who gave the extreme, or everybody.
+  // What the value depends on: the contribution with the extreme, or all of them.
   std::vector<Row*> premises;
   Value value;
   if (IsExtreme(function)) {

@@ -1,7 +1,8 @@
-// What a tuple's coming and going does: pipelined semi-naïve evaluation. A tuple that comes is joined with what its
-// node has; each way a body holds becomes a support, whose DRV waits in the queue like everything else. A tuple that
-// goes takes its supports along, one UDRV each. A head on another node is kept here as a row of its own, an export;
-// when that comes alive or dies, the other node is told (SND, RCV), and its copy has the export as its only premise.
+// The effects of a tuple that appears or disappears: pipelined semi-naïve evaluation. A new tuple is joined
+// with what its node has; each way in which a body holds becomes a support, whose DRV waits in the queue like
+// everything else. A tuple that disappears removes its supports, one UDRV each. A head on another node is
+// kept here as a separate row, an export; when that becomes alive or dies, the other node is notified (SND,
+// RCV), and its copy has the export as its only premise.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -288,7 +289,7 @@ void Core::StartLifetime(Row* row, const Moment& moment) {
   Schedule(moment.node, row->expires, std::move(item));
 }
 
-// Who has the same primary key goes; who has been there longest goes when the table is full.
+// The row with the same primary key is replaced; when the table is full, the oldest row is evicted.
 void Core::MakeRoom(Row* row, Moment& moment) {
   Table& table = TableOf(row->node, row->predicate);
   const Predicate& predicate = program_.predicates[static_cast<size_t>(row->predicate)];

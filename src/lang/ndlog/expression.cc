@@ -22,7 +22,7 @@ const List* ListOf(const Value& value, const char* function, Evaluation& evaluat
   return nullptr;
 }
 
-// A loop that doubles one must not eat the machine.
+// A loop that doubles a value must not use up the memory.
 Value MakeList(List list, Evaluation& evaluation) {
   Value made(std::move(list));
   if (made.Weight() > kHeaviest) {

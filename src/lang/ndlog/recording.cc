@@ -40,7 +40,7 @@ std::string WriteRecording(const Recording& recording) {
   json.Field("program", recording.program).Field("topology", recording.topology);
   json.Field("inputs", recording.inputs).EndObject();
   std::string out = json.Take() + "\n";
-  Nanos before = 0;  // starts are told from one event to the next: half of the bytes
+  Nanos before = 0;  // starts are stored as differences between events, which halves the bytes
   for (const RecordedEvent& event : recording.events) {
     fmt::format_to(std::back_inserter(out), "[{},{},{},{},{}", event.node,
                    static_cast<int>(event.type), event.tuple, SaturatingSub(event.start, before),

@@ -84,7 +84,8 @@ class BlockWriter {
 
 void BlockWriter::WriteFilters(uint32_t id, size_t unpacked, const Layout& layout,
                                advice::Advice& to) {
-  // One step each, as a reader expects; of very many the rest are joined, because an advice has only so many steps.
+  // One step each, as a reader expects; beyond a limit the rest are joined, because the number of steps of an
+  // advice is limited.
   constexpr size_t kSeparate = 16;
   const std::vector<TermId>& filters = plan_.nodes[id].filters[unpacked];
   Expression joined;

@@ -10,8 +10,8 @@
 namespace wf::query {
 namespace {
 
-// A query that uses a named one twice, which uses a third twice, … doubles with every name: held to what a person can
-// mean.
+// A query that uses a named one twice, which uses a third twice, … doubles with every name: limited to what a
+// person can mean.
 constexpr size_t kMaxAliases = 100;
 // Memory on every event for every column; a query names what it wants to see.
 constexpr size_t kMaxColumns = 1000;
@@ -43,7 +43,7 @@ class Analysis {
         Complain(query.name.place, "two queries are called \"" + query.name.text + "\"",
                  "give each its own name");
     if (!out_.diagnostics.empty()) return std::move(out_);
-    // Queries nobody uses are looked at too: what is wrong in them is wrong.
+    // Unused queries are checked too: an error in them is an error.
     for (size_t i = 0; i + 1 < program_.size(); ++i) Named(i, program_[i].place);
     auto answered = Named(program_.size() - 1, program_.back().place);
     if (out_.diagnostics.empty()) out_.query = std::move(answered);

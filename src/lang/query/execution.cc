@@ -101,9 +101,9 @@ bool Arrange(Execution& execution, uint32_t& on_cycle) {
   return false;
 }
 
-// A spanning forest in which each event hangs from the one of its predecessors that comes last in the order. A
-// predecessor that stands above that one happened before it, and need not be told again. Who stands above whom is told
-// by numbers: those of a subtree follow each other.
+// A spanning forest in which each event is below the one of its predecessors that comes last in the order. A
+// predecessor above that one happened before it, so its edge is implied. Numbers show which event is above
+// which: those of a subtree are consecutive.
 void DropImpliedEdges(Execution& execution) {
   const size_t size = execution.events.size();
   constexpr uint32_t kNobody = UINT32_MAX;

@@ -167,7 +167,7 @@ void Rewriter::PlaceConditions() {
   }
 }
 
-// Only aggregates that somebody reads are computed.
+// Only aggregates that are read are computed.
 void Rewriter::FindAggregates() {
   std::unordered_set<uint32_t> used;
   std::vector<TermId> walk;

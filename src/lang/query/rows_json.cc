@@ -6,7 +6,7 @@
 
 namespace wf::query {
 
-// std::to_chars finds the fewest digits; it would write 1e+05 for 100000, though, which nobody does.
+// std::to_chars finds the fewest digits, but it would write 1e+05 for 100000, which is unusual.
 std::string DoubleText(double value) {
   char buffer[64];
   const auto end =

@@ -191,7 +191,7 @@ class Parser {
     return query;
   }
 
-  // What somebody wrote who mixed up the order of the clauses.
+  // Errors of a user who mixed up the order of the clauses.
   [[noreturn]] void FailBeforeSelect(const WrittenQuery& query) {
     const Token& token = Peek();
     const std::string order = "the order is From, Join, Where, Sample, Window, GroupBy, Select";
