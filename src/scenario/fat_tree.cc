@@ -24,8 +24,8 @@ struct Builder {
     return fmt::format("02:00:00:{:02x}:{:02x}:{:02x}", links >> 8, links & 255, end);
   }
 
-  // Joins two namespaces; `network_a`/`network_b` are their addresses on the link. Neighbours are told, so that
-  // nobody has to ask by ARP.
+  // Joins two namespaces; `network_a`/`network_b` are their addresses on the link. Neighbours are configured,
+  // so that no ARP requests are needed.
   void Link(size_t a, const std::string& address_a, size_t b, const std::string& address_b,
             int prefix) {
     const std::string mac_a = Mac(1), mac_b = Mac(2);

@@ -62,7 +62,7 @@ constexpr std::array<Holder, 4> kHolders = {{{2, 0, 10 * kSecond, 90},
                                              {2, 1, 15 * kSecond, 80},
                                              {4, 0, 10 * kSecond, 70},
                                              {4, 2, 15 * kSecond, 100}}};
-// One in so many messages is spam to a second address: it comes again within seconds, by another route.
+// The share of messages that are spam to a second address: these come again within seconds, by another route.
 constexpr int64_t kCopyPermille = 15;
 
 class Generator {

@@ -133,7 +133,7 @@ bool MessageGenerator::Begin(Client& client, Nanos start) {
   return true;
 }
 
-// The queue is emptied at a constant rate; what it holds is told by when it will be empty.
+// The queue is emptied at a constant rate, so its length follows from when it will be empty.
 bool MessageGenerator::Sniffed(Nanos time) {
   if (!config_.drop) return true;
   const double now = static_cast<double>(time);

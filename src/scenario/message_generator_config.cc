@@ -27,7 +27,7 @@ std::string Listed(const std::vector<std::string>& words) {
   return text;
 }
 
-// Where things stand and how they are refused; shared by the readers below.
+// Places and errors; shared by the readers below.
 class ConfigText {
  public:
   explicit ConfigText(const std::string& file) : file_(file) {}
@@ -194,7 +194,7 @@ class TraceletReader {
     if (to != nullptr) {
       WF_ASSIGN(const std::string name, text_.Name(*to, "to"));
       const uint32_t node = nodes_.Index(name);
-      // A reply may come from a third node, but it goes to whoever called.
+      // A reply may come from a third node, but it goes to the caller.
       if (message.call != kNoMessage && node != message.to)
         return text_.Bad(*to, fmt::format("the call \"{}\" did not come from {}", label, name));
       message.to = node;

@@ -123,7 +123,7 @@ class PageRecorder {
     events_.EndUnit(worker, load_.background_end);
   }
 
-  // Who finds the continuation done does not wait, and nothing is recorded.
+  // If the continuation is already done there is no wait, and nothing is recorded.
   void AwaitBackground(uint64_t web, Nanos from, Annotations more) {
     if (load_.background_end <= from) return;
     more.emplace_back("label:tier", "server");

@@ -38,8 +38,8 @@ constexpr int64_t kHeadBytes = 4'000;
 // Middling device: parsing, styles, unpacking of batches, painting.
 constexpr Nanos kParsePerByte = 700, kStylePerByte = 350, kUnpackPerByte = 25;
 constexpr Nanos kPaintWork = 22 * kMilli;
-// A CSS package is used by the initial display in so many of a thousand loads, the oldest first: the base styles
-// always, what came later more rarely; features newer than these wait for the user to do something.
+// How many of a thousand initial displays use a CSS package, the oldest first: base styles always, later ones
+// more rarely; features newer than these are used only after an action of the user.
 constexpr int64_t kCssUsedPermille[] = {1000, 600};
 constexpr int64_t kOptionalJsUsedPermille = 700;
 // An empty piece runs only the code that finds out that it is.

@@ -73,7 +73,7 @@ void QueueWatch::Receive() {
       if (waited[i].revents != 0) Drain(*switches_[i]);
     if (waited.back().revents != 0) break;
   }
-  for (const auto& one : switches_) Drain(*one);  // what came until we were told to stop
+  for (const auto& one : switches_) Drain(*one);  // what came before the stop
 }
 
 void QueueWatch::Drain(Switch& from) {

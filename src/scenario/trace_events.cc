@@ -87,7 +87,8 @@ void TraceEvents::Event(std::string_view type, uint64_t id, uint64_t block, Nano
 }
 
 void TraceEvents::Write(std::string& lines) const {
-  // By true time; at one instant in the order in which they were told, so that what ends makes room for what begins.
+  // By true time; at one instant in the order of the calls, so that an end comes before the begin that
+  // follows it.
   std::vector<const Pending*> order;
   for (const Pending& event : events_) order.push_back(&event);
   std::stable_sort(order.begin(), order.end(),
