@@ -113,7 +113,7 @@ Error BpfError(std::string_view what, int code) {
 bool HasUprobeMulti() {
   static const bool has = [] {
     SilenceLibbpf();
-    // Since 6.6, but until 6.10 it told of a process's first thread only.
+    // Since 6.6, but until 6.10 it reported only a process's first thread.
     utsname kernel{};
     unsigned major = 0, minor = 0;
     if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%u.%u", &major, &minor) != 2)

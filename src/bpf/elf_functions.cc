@@ -1,4 +1,4 @@
-// Every number in the file is somebody else's: whatever points outside of the file is skipped, nothing is trusted.
+// No number in the file is trusted: whatever points outside of the file is skipped.
 #include "bpf/elf_functions.h"
 
 #include <elf.h>
