@@ -82,8 +82,8 @@ std::vector<EntryCandidate> EntryCandidates(const Code& code) {
     if (instruction.address != expected || out.size() == kMaxCandidates) break;
     expected += instruction.length;
     const bool first = out.empty();
-    // A jump to the entry re-runs the function but is not a call. This is so rare that no tool reports it; a
-    // probe at the entry is what users expect.
+    // A jump back to the entry re-runs the function but is not a call. This is too rare to be worth a check, so the
+    // probe at the entry counts it too; that place is what users expect.
     if (!first && targets.count(instruction.address) != 0) break;
     candidate.instruction = &instruction;
     // A switch's table may lead anywhere, but not between the pushes of a prologue.
