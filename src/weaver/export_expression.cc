@@ -16,8 +16,8 @@ namespace wf::weaver {
 namespace {
 
 constexpr size_t kMaxText = 1000;
-constexpr size_t kMaxPath =
-    8;  // each step may be a read of memory, and the number of eBPF instructions is limited
+// Each step may be a read of memory, and the number of eBPF instructions is limited.
+constexpr size_t kMaxPath = 8;
 
 constexpr std::array<std::pair<std::string_view, ExportAs>, 10> kForms{{
     {"int8", ExportAs::kInt8},
