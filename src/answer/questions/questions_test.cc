@@ -6,9 +6,9 @@
 
 #include <set>
 
-#include "answer/testing/fake_store.h"
 #include "json/json_reader.h"
 #include "json/json_writer.h"
+#include "store/memory/memory_store.h"
 
 namespace wf::answer {
 namespace {
@@ -24,7 +24,7 @@ class QuestionsTest : public ::testing::Test {
     const auto answer = Ask(context, {verb, argument, Params(std::move(flags)), std::move(body)});
     return answer.ok() ? "" : answer.error().message + " | " + answer.error().hint;
   }
-  FakeStore store_;
+  store::memory::MemoryStore store_;
 };
 
 TEST(QuestionTable, EveryQuestionIsWhole) {
