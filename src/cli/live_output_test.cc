@@ -26,7 +26,7 @@ TEST(LiveOutput, TablesSayWhatWasLost) {
                             R"("rows":[],"lost":0})")
                   .ok());
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "00:00:01.000 UTC, 1.00 s; 7 tuples LOST\n"
+            "00:00:01.000 UTC, 1.00 s; 7 tuples lost\n"
             "host  COUNT\n"
             "a         3\n"
             "–       2.5\n"

@@ -22,7 +22,7 @@ TEST(BlindJoins, CompiledInPacksAreNotSeenByWovenAdvice) {
   const auto told = BlindJoins(ProgramOf(kJoin), {"B"}, {"A"});
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0],
-            "what A packs, B does not find: the one is compiled in, the other woven by eBPF, which "
+            "A packs tuples that B cannot read: one is compiled in, the other woven by eBPF, which "
             "does not see baggage; compile both in, or weave both");
 }
 

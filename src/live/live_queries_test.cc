@@ -111,8 +111,8 @@ TEST_F(LiveQueriesTest, BadRequestsSayWhatIsWrong) {
   HaveTracepoint("Work");
   for (const auto& [json, why] : std::vector<std::pair<std::string, std::string>>{
            {"{", "query:"},
-           {"[]", "not an object"},
-           {"{}", "no text"},
+           {"[]", "not a JSON object"},
+           {"{}", "no query given"},
            {R"({"query":"From x In Work Select COUNT","colour":1})", "colour"},
            {R"({"query":"From x In Work Select COUNT","interval_ms":1})", "interval_ms"},
            {R"({"query":"From x In Work Select COUNT","standing":true,"total":true})", "total"},

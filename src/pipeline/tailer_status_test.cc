@@ -92,7 +92,7 @@ TEST(TailerStatusTest, TracesAreDelayedForTwoReasonsAndJobsStandApart) {
 
 TEST(TailerStatusTest, WhatWasLeftOutIsReadOnATerminal) {
   EXPECT_THAT(TailerText(Busy()),
-              HasSubstr("7 traces over budget, 1234 rows left out, 3 traces unusable\n"));
+              HasSubstr("7 traces over budget, 1234 rows dropped, 3 traces unusable\n"));
   EXPECT_EQ(TailerText({}), "tailer     off\n");
 }
 

@@ -157,7 +157,7 @@ TEST(ExportExpression, FaultsHaveAColumn) {
       {"arg x->", "column 8: expected the name of a member"},
       {"arg x[", "expected an integer"},
       {"arg x[1", "expected ']'"},
-      {"arg x y", "column 7: nothing more"},
+      {"arg x y", "column 7: unexpected text"},
       {"arg x as float", "expected int8"},
       {"arg0.x", "have members"},
       {"elapsed as int8", "taken as something else"},

@@ -80,7 +80,7 @@ only('without data depth the pages say how to record them', async ({ open }) => 
 
 only('a recording that does not exist', async ({ open }) => {
   const page = await open({ url: `${server.url}/recordings/00000000000000000000000000000abc`, expectFailures: true })
-  await page.getByText('no recording is kept there').waitFor({ timeout: SLOW })
+  await page.getByText('no such recording').waitFor({ timeout: SLOW })
 })
 
 only('threads in light and dark, on a desktop and a phone', async ({ open }) => {

@@ -68,7 +68,7 @@ class LineReader {
   }
 
   void Fault(std::string_view key, std::string_view what) {
-    if (line_.fault.empty()) line_.fault = fmt::format("\"{}\" is no {}", key, what);
+    if (line_.fault.empty()) line_.fault = fmt::format("\"{}\" is not a {}", key, what);
   }
 
   void Text(std::string_view key, const JsonValue& value, std::string_view& out,

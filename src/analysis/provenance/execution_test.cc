@@ -81,7 +81,7 @@ TEST(ReadExecution, RefusesWithLineAndIds) {
       event(R"j("type":"INS","start_ns":6,"end_ns":7,"holds":[{"resource":"r","since_ns":8}])j"),
       "f: line 2, event b: holds r since 8, after its start at 6");
   EXPECT_EQ(event(R"j("type":"INS","start_ns":6,"end_ns":7,"holds":[{"since_ns":8}])j"),
-            "f: line 2, event b: \"holds\" is no list of {\"resource\",\"since_ns\"?}");
+            "f: line 2, event b: \"holds\" is not a list of {\"resource\",\"since_ns\"?}");
   EXPECT_EQ(event(R"j("type":"INS","start_ns":6,"end_ns":7,"holds":[],"resource":"r")j"),
             "f: line 2, event b: \"resource\" is short for one of \"holds\"; give one of them");
   EXPECT_EQ(event(R"j("type":"INS","start_ns":6,"end_ns":7,"causes":["a"])j"),
@@ -95,7 +95,7 @@ TEST(ReadExecution, RefusesWithLineAndIds) {
   EXPECT_EQ(event(R"j("type":"DRV","start_ns":6,"end_ns":7,"causes":["q"])j"),
             "f: line 2, event b: cause q is unknown");
   EXPECT_EQ(event(R"j("type":"DRV","start_ns":6,"end_ns":7,"causes":[7])j"),
-            "f: line 2, event b: \"causes\" is no list of ids");
+            "f: line 2, event b: \"causes\" is not a list of ids");
   EXPECT_EQ(event(R"j("type":"DRV","start_ns":4,"end_ns":7,"causes":["a"])j"),
             "f: line 2, event b: cause a ends at 5, after its effect starts at 4");
   EXPECT_EQ(event(R"j("type":"DRV","start_ns":6,"end_ns":7,"causes":["b"])j"),

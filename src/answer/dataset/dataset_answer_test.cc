@@ -105,7 +105,7 @@ TEST_F(DatasetAnswerTest, RefusalsNameTheFlagAndTheNextStep) {
   EXPECT_THAT(Ask("query/pages", {{"columns", "country"}, {"agg", "count"}}),
               ::testing::HasSubstr("use --group-by and --agg"));
   EXPECT_THAT(Ask("query/calls", {}), ::testing::HasSubstr("dataset backfill calls"));
-  EXPECT_THAT(Ask("query/pagess", {}), ::testing::HasSubstr("there is none"));
+  EXPECT_THAT(Ask("query/pagess", {}), ::testing::HasSubstr("no such dataset"));
   EXPECT_THAT(Ask("query", {}), ::testing::HasSubstr("no dataset given"));
   EXPECT_THAT(Ask("list/x", {}), ::testing::HasSubstr("takes no name"));
   EXPECT_THAT(Ask("dance", {}), ::testing::HasSubstr("no such action"));
@@ -123,7 +123,7 @@ TEST_F(DatasetAnswerTest, ASavedDefinitionIsListedUntilItIsDeleted) {
               ::testing::HasSubstr(R"({"name":"d","type":"int","queries":0})"));
   EXPECT_THAT(Ask("delete/x", {}), ::testing::HasSubstr("\"deleted\":true"));
   EXPECT_THAT(Ask("list", {}), ::testing::Not(::testing::HasSubstr("\"dataset\":\"x\"")));
-  EXPECT_THAT(Ask("delete/x", {}), ::testing::HasSubstr("there is none"));
+  EXPECT_THAT(Ask("delete/x", {}), ::testing::HasSubstr("no such dataset"));
 }
 
 }  // namespace

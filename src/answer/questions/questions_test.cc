@@ -140,7 +140,7 @@ TEST_F(QuestionsTest, ActionsAreFoundWhereverTheyStand) {
             "races: has no format svg | it has text and json");
   // Flags of one action may come with another, where one route serves all.
   EXPECT_THAT(Refusal("cpg", "1", {{"what", "races"}, {"nodes", "3"}}),
-              HasSubstr("no recording is kept there"));
+              HasSubstr("no such recording"));
 }
 
 TEST(QuestionTable, RoutesFollowTheTable) {

@@ -37,7 +37,7 @@ TEST(NdlogCompiler, SyntaxIsComplainedAboutAtItsPlace) {
       Wrong("materialize(p, infinty, infinity, keys(1)).\nr1 p(@X) :- q(@X)."),
       "1:16 the lifetime is a number or infinity, not \"infinty\" | did you mean infinity?\n");
   EXPECT_EQ(Wrong("/* no end"), "1:1 unclosed comment | close it with */\n");
-  EXPECT_NE(Wrong("r1 p(@X) :- q(@X), X $ 5.").find("means nothing here"), std::string::npos);
+  EXPECT_NE(Wrong("r1 p(@X) :- q(@X), X $ 5.").find("is not expected here"), std::string::npos);
   // One mistake does not hide the next.
   EXPECT_EQ(Wrong("r1 p(@X :- q(@X).\nr2 p(@X) :- .\n"),
             "1:9 , is missing between the arguments of p, here is \":-\"\n2:13 a value stands "

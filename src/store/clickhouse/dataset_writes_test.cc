@@ -163,7 +163,7 @@ TEST_F(DatasetWrites, AClockThatJumpsBackDoesNotBringOldRowsBack) {
 TEST_F(DatasetWrites, ADatasetDroppedByAnotherProcessBeginsAnew) {
   ASSERT_TRUE(Write(*store_, Rows(0, 10, 1)).ok());
   ASSERT_TRUE(other_->DropDataset("default", "d").ok());
-  EXPECT_THAT(Sums(*store_)[0], ::testing::HasSubstr("there are no rows of it"));
+  EXPECT_THAT(Sums(*store_)[0], ::testing::HasSubstr("dataset d: no rows"));
   ASSERT_TRUE(Write(*store_, Rows(0, 3, 1)).ok());
   EXPECT_THAT(Sums(*other_), ::testing::ElementsAre("3|3"));
 }

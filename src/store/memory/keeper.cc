@@ -101,7 +101,7 @@ Result<DatasetRows> MemoryStore::QueryRows(const std::string& tenant, const std:
   const Tenant* found = content_->Find(tenant);
   if (found == nullptr || found->datasets.count(dataset) == 0)
     return NotFound(
-        fmt::format("dataset {}: there are no rows of it", dataset),
+        fmt::format("dataset {}: no rows", dataset),
         "wherefore dataset list names those that are there; dataset backfill fills one");
   return content_->tenants[tenant].datasets[dataset].Query(query);
 }

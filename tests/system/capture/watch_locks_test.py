@@ -86,7 +86,7 @@ def watched():
         watch.send_signal(signal.SIGINT)
         out, err = watch.communicate(timeout=60)
         equal("watch ends well on Ctrl-C", watch.returncode, 0)
-        check("and says what it stored", "holdings stored as" in out, out + err)
+        check("and says what it stored", "holds stored as" in out, out + err)
         check("nothing was lost", "LOST" not in out, out)
         check("the process goes on, unharmed", child.poll() is None)
     finally:
