@@ -13,18 +13,16 @@ static char pages[16 * 4096] __attribute__((aligned(4096)));
 
 __attribute__((noinline)) static int turns(int n) {
   volatile int sum = 0;
-  for (int i = 0; i < n; ++i) /* AT loop */
-    if (i % 3 == 0)
-      sum += i; /* AT third */
-    else
-      sum ^= i;
+  for (int i = 0; i < n; ++i)    /* AT loop */
+    if (i % 3 == 0) sum += i;    /* AT third */
+    else sum ^= i;
   return sum;
 }
 
 /* Figure 1: two threads, x and y, one lock. */
 static void* first(void* order) {
   pthread_mutex_lock(&m);
-  if (flag == 0) /* AT flag */
+  if (flag == 0)                 /* AT flag */
     x = y + 1;
   else
     x = y + 2;
@@ -49,8 +47,8 @@ static void* counting(void* n) {
 static void* touching(void* which) {
   char* page = pages + 4096 * (long)which;
   pthread_mutex_lock(&m);
-  page[10] = 1;         /* written */
-  x += page[4096 + 20]; /* read */
+  page[10] = 1;          /* written */
+  x += page[4096 + 20];  /* read */
   pthread_mutex_unlock(&m);
   return NULL;
 }

@@ -73,8 +73,8 @@ def defining():
     bad = dataset("apply", write("bad.yaml", DEFINITION.replace("Duration", "Durration")))
     check("a fault has its line, a caret and a suggestion", bad.code == 2 and "line 7" in bad.error["message"] and
           "^" in bad.error["message"] and "Duration" in bad.error["hint"], bad)
-    for text, words in [("dataset: 'a b'\n", "not a name"), ("dataset: x\ncolums: y\n", "colums"), ("- x\n", "not a dataset"),
-                        ("dataset: &a x\n", "anchor"), ("dataset: x\nretention: soon\n", "no duration"),
+    for text, words in [("dataset: 'a b'\n", "not a valid name"), ("dataset: x\ncolums: y\n", "colums"), ("- x\n", "not a dataset"),
+                        ("dataset: &a x\n", "anchor"), ("dataset: x\nretention: soon\n", "is not a duration"),
                         ("dataset: x\ninclude: [nothing]\ncolumns: Trace | Duration | RecordAs(\"d\")\n", "nothing")]:
         ran = dataset("apply", write("x.yaml", text))
         check(f"refused: {words}", ran.code in (1, 2) and words in ran.err.decode(), ran)
@@ -125,7 +125,7 @@ def asking():
                         "--agg", "count")).json["rows"][0]["count"]
     equal("conditions", some, sum(k[3] > 400 * MILLI and k[2] == "br" for k in KNOWN))
     for flags, words in [(["--where", "latency >"], "expected a value"), (["--where", "contry = \"de\""], "country"),
-                         (["--agg", "avg(latency_ns)"], "no aggregate"), (["--group-by", "x,"], "expected a column"),
+                         (["--agg", "avg(latency_ns)"], "is not an aggregate"), (["--group-by", "x,"], "expected a column"),
                          (["--where", "latency_ns ~ \"1\""], "for texts"), (["--where", 'country ~ "("'], "~"),
                          (["--limit", "0"], "--limit"), (["--bucket", "soon"], "--bucket")]:
         ran = dataset("query", "pages", *flags)

@@ -181,7 +181,7 @@ def too_long_imported():
         equal("so does one through a server", (served["spans"], served["reasons"]), (0, {"trace_too_long": 2}))
         equal("which counts it", tailer(server)["blacklist"], {"traces": 1, "events_dropped": 2})
         refused = cli("import", write("served.json", "[]"), "--max-events-per-trace", "5", store=store)
-        check("whose limit is its own", refused.code == 2 and "its own limit" in refused.error["message"], refused)
+        check("whose limit is its own", refused.code == 2 and "whose limit applies" in refused.error["message"], refused)
         equal("and nothing of it is stored", server.get("/api/v1/status").json["store"]["spans"], 11)
     with Server(folder(), "--max-events-per-trace", "10") as server:
         answer = must(cli("import", write("long.json", spans), store=server.store)).json

@@ -66,7 +66,7 @@ def folders_and_doubles():
     one, two = write("one.txt", SORTED), write("two.txt", SORTED)
     code, out, err = messages(one, two)
     equal("messages.doubles_once", (code, out), (0, SORTED))
-    check("messages.doubles_are_said", "6 sightings were there twice" in err, err)
+    check("messages.doubles_are_said", "6 sightings are duplicates" in err, err)
     again = "1 CALL a b 1\n2 CALL a b 1\n3 RET b a 1\n4 CALL a b 1\n5 RET b a 1\n"
     equal("messages.retransmissions_stay", len(printed(write("again.txt", again)).splitlines()), 5)
 
@@ -84,7 +84,7 @@ def changes():
     back = printed("-", "--skew", "db=-30ms", "--skew", "web=1ms", stdin=out.encode())
     equal("messages.skew_and_back", back, SORTED)
     _, _, err = messages(plain, "--skew", "client=1s")
-    check("messages.skew_of_plain_lines_is_said", "skew of client: nothing was sighted" in err, err)
+    check("messages.skew_of_plain_lines_is_said", "skew of client: no line has its own clock" in err, err)
     far = printed(plain, "--skew", "db=-1h")
     equal("messages.skew_beyond_reorder", [line.split()[1] for line in far.splitlines()][:2],
           ["CALL_RCVD", "RET_SENT"])
@@ -104,7 +104,7 @@ def order():
     late = "100 CALL a b 1\n90 CALL a b 2\n89.9 CALL a b 3\n101 CALL a b 4\n"
     code, out, err = messages(write("late.txt", late))
     equal("messages.ten_seconds_late", [line.split()[4] for line in out.splitlines()], ["2", "3", "1", "4"])
-    check("messages.later_is_said", "1 lines are later than --reorder allows" in err, err)
+    check("messages.later_is_said", "1 lines are further out of order" in err, err)
     out = printed("-", "--reorder", "11s", stdin=late.encode())
     equal("messages.reorder", [line.split()[4] for line in out.splitlines()], ["3", "2", "1", "4"])
     strict = printed("-", "--reorder", "0s", stdin=late.encode())
@@ -190,7 +190,7 @@ def captures():
     other = write("other.pcap", capture([(at + 300, data) for at, data in packets]))
     code, out, err = messages(path, other)
     equal("messages.both_ends_captured", (code, out), (0, printed(path)))
-    check("messages.both_ends_captured_said", "2 sightings were there twice" in err, err)
+    check("messages.both_ends_captured_said", "2 sightings are duplicates" in err, err)
     other = write("other.pcap", capture([(at + 50_000_000, data) for at, data in packets]))
     equal("messages.both_ends_captured_by_clocks_that_differ", printed(path, other), printed(path))
     mixed = printed(path, write("mixed.txt", "20.000005 MSG a b -\n"))

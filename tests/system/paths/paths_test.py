@@ -324,7 +324,7 @@ def refusals():
     code, out, err = paths(write("bad.txt", "1 CALL A B x\n2 SHOUT A B x\n"), "--algorithm", "nesting")
     check("a malformed line is refused with its place", code == 2 and out == "" and "bad.txt:2" in err, err)
     code, out, _ = paths(write("bad.txt", "1 CALL A B x\n2 SHOUT A B x\n3 RET B A x\n"), "--algorithm", "nesting", "--lenient")
-    check("or skipped and told", code == 0 and "1 paths" in out, out)
+    check("or skipped and told", code == 0 and "1 path" in out, out)
     code, out, err = paths(write("t.txt", FIGURE_2), "--algorithm", "guessing")
     check("an unknown algorithm is refused", code == 2 and out == "", err)
     code, out, err = paths(write("t.txt", FIGURE_2), "--truth", write("truth.jsonl", '{"call":2,"parent":null}\n{"call":"x"}\n'))

@@ -214,7 +214,7 @@ def tokens_end():
     equal("the others still work", server.get("/api/v1/traces", bearer("shop")).status, 200)
     with open(accounts_path, "w") as file:
         file.write("accounts: [{name: broken\n")
-    check("a broken file is told", wait_for(lambda: "stays in force" in server.log(), 15), server.log()[-500:])
+    check("a broken file is told", wait_for(lambda: "stay in force" in server.log(), 15), server.log()[-500:])
     equal("and what was there stays in force", server.get("/api/v1/traces", bearer("shop")).status, 200)
     with open(accounts_path, "w") as file:
         file.write(accounts_text())

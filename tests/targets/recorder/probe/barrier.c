@@ -33,12 +33,10 @@ int main() {
   pthread_barrier_init(&barrier, NULL, 4);
   for (long i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, Rounds, (void*)i);
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
-  printf("serial %d, wrong %d, destroy %s\n", serial, wrong,
-         strerror(pthread_barrier_destroy(&barrier)));
+  printf("serial %d, wrong %d, destroy %s\n", serial, wrong, strerror(pthread_barrier_destroy(&barrier)));
   serial = 0;
   pthread_barrier_init(&barrier, NULL, 1);
-  for (int i = 0; i < 5; ++i)
-    serial += pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
+  for (int i = 0; i < 5; ++i) serial += pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD;
   printf("alone %d\n", serial);
   pthread_barrier_destroy(&barrier);
   serial = 0;

@@ -25,10 +25,8 @@ static void* InCond(void* timed) {
   pthread_cleanup_push(Unlock, timed ? "timed wait" : "wait");
   sem_post(&started);
   while (1)
-    if (timed)
-      pthread_cond_timedwait(&condition, &mutex, &late);
-    else
-      pthread_cond_wait(&condition, &mutex);
+    if (timed) pthread_cond_timedwait(&condition, &mutex, &late);
+    else pthread_cond_wait(&condition, &mutex);
   pthread_cleanup_pop(0);
   return NULL;
 }

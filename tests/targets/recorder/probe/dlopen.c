@@ -7,8 +7,7 @@ int main(int argc, char** argv) {
   (void)argc;
   const char* slash = strrchr(argv[0], '/');
   char library[4200];
-  snprintf(library, sizeof(library), "%.*s/libprobe_plugin.so", slash ? (int)(slash - argv[0]) : 1,
-           slash ? argv[0] : ".");
+  snprintf(library, sizeof(library), "%.*s/libprobe_plugin.so", slash ? (int)(slash - argv[0]) : 1, slash ? argv[0] : ".");
   for (int round = 0; round < 3; ++round) {
     void* handle = dlopen(library, RTLD_NOW);
     if (handle == NULL) {

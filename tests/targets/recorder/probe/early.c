@@ -22,8 +22,7 @@ static void Preinit(int argc, char** argv, char** envp) {
   ++early;
   pthread_mutex_unlock(&mutex);
 }
-__attribute__((section(".preinit_array"), used)) static void (*preinit)(int, char**,
-                                                                        char**) = Preinit;
+__attribute__((section(".preinit_array"), used)) static void (*preinit)(int, char**, char**) = Preinit;
 
 __attribute__((constructor(101))) static void First() {
   pthread_t t;

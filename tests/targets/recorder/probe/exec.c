@@ -32,33 +32,15 @@ static void InChild(int how) {
   char* argv[] = {(char*)self, "--child", "fork", NULL};
   char* own[] = {"FRUIT=pear", NULL};
   switch (how) {
-    case 0:
-      execv(self, argv);
-      break;
-    case 1:
-      execve(self, argv, own);
-      break;
-    case 2:
-      execvp(self, argv);
-      break;
-    case 3:
-      execl(self, self, "--child", "execl", (char*)NULL);
-      break;
-    case 4:
-      execlp(self, self, "--child", "execlp", (char*)NULL);
-      break;
-    case 5:
-      execle(self, self, "--child", "execle", (char*)NULL, own);
-      break;
-    case 6:
-      execvpe(self, argv, own);
-      break;
-    case 7:
-      fexecve(open(self, O_RDONLY), argv, own);
-      break;
-    case 8:
-      execve("/nowhere/at/all", argv, own);
-      break;
+    case 0: execv(self, argv); break;
+    case 1: execve(self, argv, own); break;
+    case 2: execvp(self, argv); break;
+    case 3: execl(self, self, "--child", "execl", (char*)NULL); break;
+    case 4: execlp(self, self, "--child", "execlp", (char*)NULL); break;
+    case 5: execle(self, self, "--child", "execle", (char*)NULL, own); break;
+    case 6: execvpe(self, argv, own); break;
+    case 7: fexecve(open(self, O_RDONLY), argv, own); break;
+    case 8: execve("/nowhere/at/all", argv, own); break;
   }
   printf("  %s\n", strerror(errno));
   fflush(stdout);

@@ -35,10 +35,8 @@ static void Child(int n) {
   }
   int status;
   waitpid(pid, &status, 0);
-  if (WIFEXITED(status))
-    printf("child %d left with %d\n", n, WEXITSTATUS(status));
-  else
-    printf("child %d was killed by %d\n", n, WTERMSIG(status));
+  if (WIFEXITED(status)) printf("child %d left with %d\n", n, WEXITSTATUS(status));
+  else printf("child %d was killed by %d\n", n, WTERMSIG(status));
   fflush(stdout);
 }
 

@@ -12,8 +12,7 @@
 static int word, passed;
 
 static void* Wait(void* unused) {
-  while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0)
-    syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
+  while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) == 0) syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
   __atomic_add_fetch(&passed, 1, __ATOMIC_RELAXED);
   return unused;
 }

@@ -16,8 +16,7 @@ struct Shared {
 };
 
 int main() {
-  struct Shared* s =
-      mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  struct Shared* s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   pthread_mutexattr_t ma;
   pthread_condattr_t ca;
   pthread_barrierattr_t ba;

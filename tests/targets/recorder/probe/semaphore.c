@@ -68,7 +68,6 @@ int main() {
   int value;
   sem_wait(named);
   sem_getvalue(named, &value);
-  printf("named %d, close %s, destroy %s\n", value, Say(sem_close(named)),
-         Say(sem_destroy(&items)));
+  printf("named %d, close %s, destroy %s\n", value, Say(sem_close(named)), Say(sem_destroy(&items)));
   return 0;
 }

@@ -18,8 +18,7 @@ static void Tick(union sigval value) {
 
 int main() {
   sem_init(&ticks, 0, 0);
-  struct sigevent event = {
-      .sigev_notify = SIGEV_THREAD, .sigev_notify_function = Tick, .sigev_value.sival_int = 3};
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = Tick, .sigev_value.sival_int = 3};
   for (int i = 0; i < 5; ++i) {
     timer_t timer;
     struct itimerspec once = {{0, 0}, {0, 1000000}};

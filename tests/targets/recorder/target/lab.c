@@ -94,19 +94,14 @@ static int Descriptors() {
   return 0;
 }
 
-static int RawThread(void* unused) {
-  (void)unused;
-  return 0;
-}
+static int RawThread(void* unused) { (void)unused; return 0; }
 
 static int CloneBySyscall() {
   printf("before\n");
   fflush(stdout);
   static char stack[65536] __attribute__((aligned(16)));
-  const long flags =
-      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
-  if (syscall(SYS_clone, flags, stack + sizeof(stack), NULL, NULL, NULL) == 0)
-    syscall(SYS_exit, RawThread(NULL));
+  const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+  if (syscall(SYS_clone, flags, stack + sizeof(stack), NULL, NULL, NULL) == 0) syscall(SYS_exit, RawThread(NULL));
   usleep(10000);
   printf("after\n");
   return 0;

@@ -83,10 +83,8 @@ static void Wait(int me, int i) {
 }
 static void Wake(int me, int i, int all) {
   Join(condition_clock[i], Now(me));
-  if (all)
-    pthread_cond_broadcast(&condition[i]);
-  else
-    pthread_cond_signal(&condition[i]);
+  if (all) pthread_cond_broadcast(&condition[i]);
+  else pthread_cond_signal(&condition[i]);
   Next(me, NULL, NULL);
 }
 
@@ -143,10 +141,8 @@ static void* Run(void* argument) {
       Unlock(me, i);
     } else if (what < 5) {
       Lock(me, i, 2);
-      if (what == 3)
-        Wait(me, i);
-      else
-        Wake(me, i, form == 0);
+      if (what == 3) Wait(me, i);
+      else Wake(me, i, form == 0);
       Unlock(me, i);
     } else if (what == 5) {
       Write(me);
