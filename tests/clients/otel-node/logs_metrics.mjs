@@ -81,7 +81,7 @@ for (const [signal, transport, exports, items, send] of cases) {
     assert.deepEqual(results.map((result) => result.code), Array(exports).fill(0));
     await afterARetry();
     assert.equal((await rejected(signal)) - before, items);
-    assert.match(told.join('\n'), /[Pp]artial [Ss]uccess[^]*keeps traces only/);
+    assert.match(told.join('\n'), /[Pp]artial [Ss]uccess[^]*stores traces only/);
   });
 }
 
