@@ -181,7 +181,7 @@ void TellPlaces(const weaver::Woven& woven, const CommonFlags& common) {
   uint32_t dearest = 0;
   for (const weaver::WovenPlace& place : woven.places())
     dearest = std::max(dearest, place.predicted_ns);
-  std::fprintf(stderr, "watching %zu places; each hit costs about %s%s\n", woven.places().size(),
+  std::fprintf(stderr, "woven at %zu places; each hit costs about %s%s\n", woven.places().size(),
                FormatDuration(dearest).c_str(), common.format == "json" ? "" : "; Ctrl-C stops it");
 }
 

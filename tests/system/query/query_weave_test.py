@@ -274,7 +274,7 @@ def main():
     with Target() as target:
         probe = Query("From m In Meter.Add Select COUNT", "--pid", target.pid)
         probe.process.kill()
-        if "watching " not in probe.told and ("BPF" in probe.told or "uprobe" in probe.told):
+        if "woven at" not in probe.told and ("BPF" in probe.told or "uprobe" in probe.told):
             print(f"skip processes are woven # {probe.told.splitlines()[0]}")
             return
     run(counts_exactly, streams_intervals, ends_of_functions, exceptions_pass, leaves_no_trace, programs_by_name,
