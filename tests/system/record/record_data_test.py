@@ -25,7 +25,7 @@ def record(*command, tracker="auto", stdin=b""):
     how = ("--control", "--control-source", "qemu") if tracker == EMULATOR else ("--tracker", tracker)
     done = subprocess.run([WHEREFORE, "record", "--data", *how, "-o", file, "--", *command], input=stdin,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=240, cwd=HERE)
-    done.stderr = b"".join(l for l in done.stderr.splitlines(True) if not l.startswith(b"wherefore: branches are told"))
+    done.stderr = b"".join(l for l in done.stderr.splitlines(True) if not l.startswith(b"wherefore: branches are recorded"))
     return done, Recording(file, check_sums=False) if os.path.exists(file) else None
 
 
