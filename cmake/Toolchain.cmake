@@ -22,7 +22,7 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# -O3 made no measured benchmark faster and compiles slower (docs/decisions/0012-joined-compilation.md).
+# What -O3 is worth to each benchmark is not measured through yet (docs/decisions/0012-joined-compilation.md).
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 
